@@ -1,0 +1,1 @@
+"""Model files of every common format, read into one canonical form."""

@@ -1,0 +1,40 @@
+"""The exception tree: every error that sasayaki raises on purpose.
+
+SasayakiError
+├── OptionError (ValueError)        an option has a value that cannot be used
+├── AudioError                      a recording cannot be read or has the wrong form
+├── CheckpointError                 a model file is damaged, incomplete or of an unknown format
+│   └── ModelNotFoundError          no model of that name here, in the cache or on the hub
+├── BackendError                    an engine is not installed or cannot run this model
+└── OutputError                     a result cannot be written
+
+A message says what was expected, what came, and what to do.
+"""
+
+
+class SasayakiError(Exception):
+    """Base of all errors raised on purpose; catch it to catch them all."""
+
+
+class OptionError(SasayakiError, ValueError):
+    """An option has a value that cannot be used; the message names the option."""
+
+
+class AudioError(SasayakiError):
+    """A recording cannot be read, holds no audio, or has the wrong form."""
+
+
+class CheckpointError(SasayakiError):
+    """A model file is damaged, incomplete or of an unknown format."""
+
+
+class ModelNotFoundError(CheckpointError):
+    """No model of that name is installed, cached or known to the hub."""
+
+
+class BackendError(SasayakiError):
+    """An inference engine is not installed or cannot run the model."""
+
+
+class OutputError(SasayakiError):
+    """A result cannot be written where it was asked for."""

@@ -1,0 +1,1 @@
+"""Engines that run the encoder and the decoder of a Whisper model."""
