@@ -1,0 +1,294 @@
+"""All options, declared once: what they mean, their units, their defaults, and which values are refused.
+
+Python signatures, the command line and the documents are made from these dataclasses. They are frozen; use
+`dataclasses.replace` for a changed copy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+from sasayaki.errors import OptionError
+from sasayaki.languages import to_language_code
+
+TASKS = ("transcribe", "translate")
+TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowOptions:
+    """What holds for every window, whether it is decoded alone or as a part of a long recording."""
+
+    task: str = "transcribe"
+    """`transcribe` writes what is said in its language, `translate` writes it in English."""
+
+    language: str | None = None
+    """Language spoken, as a code or name (`de`, `German`); None detects it."""
+
+    sample_len: int | None = None
+    """Largest number of tokens to sample in a window; None means half the text context (224)."""
+
+    best_of: int | None = None
+    """Number of independent samples at a temperature above 0; None means one."""
+
+    beam_size: int | None = None
+    """Number of beams at temperature 0; None decodes greedily."""
+
+    patience: float | None = None
+    """Beam search collects round(beam_size * patience) finished sequences; None means 1.0
+    (https://arxiv.org/abs/2204.05424)."""
+
+    length_penalty: float | None = None
+    """Exponent in [0, 1] of the length normalisation of https://arxiv.org/abs/1609.08144;
+    None divides by the length."""
+
+    prefix: str | Sequence[int] | None = None
+    """Text or tokens that the window's transcript starts with, not repeated in the result."""
+
+    suppress_tokens: str | Sequence[int] | None = "-1"
+    """Token ids never to sample, comma-separated; `-1` stands for the model's list of non-speech symbols.
+    None or empty bans no extra tokens; control tokens are always banned."""
+
+    suppress_blank: bool = True
+    """Whether the first sampled token may be neither a space nor the end."""
+
+    without_timestamps: bool = False
+    """Whether to sample text only, no timestamps."""
+
+    max_initial_timestamp: float | None = 1.0
+    """Latest first timestamp, in seconds; None sets no limit."""
+
+    fp16: bool = True
+    """Accepted for scripts written for openai/whisper; precision is chosen when a model is loaded."""
+
+    seed: int | None = 0
+    """Seed of sampling at temperatures above 0; None draws a new one for each call."""
+
+    def __post_init__(self) -> None:
+        _one_of("task", self.task, self._tasks())
+        if self.language is not None:
+            to_language_code(self.language)
+        for name in ("sample_len", "best_of", "beam_size"):
+            _whole_number(name, getattr(self, name), least=1)
+        _whole_number("seed", self.seed, least=0)
+        _real_number("patience", self.patience)
+        _real_number("length_penalty", self.length_penalty, least=0, most=1)
+        _real_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
+        _text_or_tokens("prefix", self.prefix)
+        parse_suppress_tokens(self.suppress_tokens)
+        self._check_beams()
+
+    def _tasks(self) -> tuple[str, ...]:
+        return TASKS
+
+    def _check_beams(self) -> None:
+        if self.patience is None:
+            return
+        if self.patience <= 0:
+            raise OptionError(f"patience must be above 0, got {self.patience}")
+        if self.beam_size is None:
+            raise OptionError(f"patience={self.patience} needs beam_size: it scales the number of beams")
+        if round(self.beam_size * self.patience) < 1:
+            raise OptionError(
+                f"beam_size={self.beam_size} with patience={self.patience} would collect no sequence at all; "
+                "round(beam_size * patience) must be at least 1"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodingOptions(WindowOptions):
+    """How one window is decoded; field names and defaults are those of openai/whisper."""
+
+    temperature: float = 0.0
+    """0 takes the likeliest tokens, above 0 samples from the softened distribution."""
+
+    prompt: str | Sequence[int] | None = None
+    """Text or tokens of what came before, as context."""
+
+    def __post_init__(self) -> None:
+        WindowOptions.__post_init__(self)
+        _real_number("temperature", self.temperature, least=0)
+        _text_or_tokens("prompt", self.prompt)
+        if self.beam_size is not None and self.best_of is not None:
+            raise OptionError(
+                f"beam_size={self.beam_size} and best_of={self.best_of} exclude each other in one decode: "
+                "beams belong to temperature 0, best_of to temperatures above 0"
+            )
+        if self.temperature == 0 and self.best_of is not None:
+            raise OptionError(f"best_of={self.best_of} needs a temperature above 0, got temperature=0")
+        if self.temperature > 0 and self.beam_size is not None:
+            raise OptionError(
+                f"beam_size={self.beam_size} needs temperature=0, got temperature={self.temperature}"
+            )
+
+    def _tasks(self) -> tuple[str, ...]:
+        return (*TASKS, "lang_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscribeOptions(WindowOptions):
+    """How a recording of any length is transcribed."""
+
+    beam_size: int | None = 5
+    """Number of beams at temperature 0; None decodes greedily."""
+
+    best_of: int | None = 5
+    """Number of independent samples at temperatures above 0; None means one."""
+
+    temperature: float | Sequence[float] = TEMPERATURES
+    """One temperature, or several to be tried in turn until a window's result passes the thresholds below."""
+
+    compression_ratio_threshold: float | None = 2.4
+    """A text that compresses better than this is taken for a loop and tried again; None switches the check off."""
+
+    logprob_threshold: float | None = -1.0
+    """An average log-probability below this counts as a failure and is tried again; None switches the check off."""
+
+    no_speech_threshold: float | None = 0.6
+    """A window counts as silent when its no-speech probability is above this and its average log-probability is
+    below `logprob_threshold`; None keeps every window."""
+
+    condition_on_previous_text: bool = True
+    """Whether the text so far is the prompt of the next window."""
+
+    initial_prompt: str | Sequence[int] | None = None
+    """Text or tokens that prompt the first window: names, spelling, style."""
+
+    carry_initial_prompt: bool = False
+    """Whether `initial_prompt` stands before the prompt of every window."""
+
+    clip_timestamps: str | Sequence[float] = "0"
+    """Stretches to transcribe, `start,end,start,end,…` in seconds; the last end may be left out."""
+
+    def __post_init__(self) -> None:
+        WindowOptions.__post_init__(self)
+        for temperature in self.temperatures:
+            _real_number("temperature", temperature, least=0)
+        if not self.temperatures:
+            raise OptionError("temperature must hold at least one number, got none")
+        for name in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold"):
+            _real_number(name, getattr(self, name))
+        _text_or_tokens("initial_prompt", self.initial_prompt)
+        parse_clip_timestamps(self.clip_timestamps)
+
+    @property
+    def temperatures(self) -> tuple[float, ...]:
+        """The temperatures to try, in order."""
+        given = self.temperature
+        return (float(given),) if isinstance(given, Real) else tuple(given)
+
+    def for_window(
+        self, temperature: float, *, language: str | None, prompt: Sequence[int]
+    ) -> DecodingOptions:
+        """Options of one attempt: beams belong to temperature 0, `best_of` to the others."""
+        shared = {field.name: getattr(self, field.name) for field in fields(WindowOptions)}
+        if temperature > 0:
+            shared.update(beam_size=None, patience=None)
+        else:
+            shared.update(best_of=None)
+        shared.update(language=language)
+        return DecodingOptions(**shared, temperature=temperature, prompt=tuple(prompt))
+
+
+_Options = TypeVar("_Options", bound=WindowOptions)
+
+
+def make_options(cls: type[_Options], given: dict[str, Any]) -> _Options:
+    """Build options of a class from keywords; an unknown keyword is an OptionError with a suggestion."""
+    known = {field.name for field in fields(cls)}
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
+            raise OptionError(f"unknown option {name}{hint}")
+    return cls(**given)
+
+
+def parse_suppress_tokens(value: str | Sequence[int] | Iterable[int] | None) -> tuple[int, ...]:
+    """Token ids of the option `suppress_tokens`; the caller's list is never changed.
+
+    Raises:
+        OptionError: when an entry is neither a token id nor -1.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        entries: list[Any] = [entry for entry in value.replace(",", " ").split() if entry]
+    elif isinstance(value, Iterable):
+        entries = list(value)
+    else:
+        raise OptionError(f"suppress_tokens must be token ids or a comma-separated string, got {value!r}")
+    return tuple(_token_id("suppress_tokens", entry, least=-1) for entry in entries)
+
+
+def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
+    """Seconds of the option `clip_timestamps`, checked to be rising starts and ends.
+
+    Raises:
+        OptionError: when an entry is not a number of seconds, or a clip ends before it starts.
+    """
+    entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else list(value)
+    try:
+        seconds = tuple(float(entry) for entry in entries)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}"
+        ) from None
+    for second in seconds:
+        _real_number("clip_timestamps", second, least=0)
+    for start, end in zip(seconds[::2], seconds[1::2], strict=False):
+        if end < start:
+            raise OptionError(f"clip_timestamps has a clip that ends before it starts: {start} to {end}")
+    return seconds
+
+
+def _one_of(name: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        raise OptionError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+
+def _whole_number(name: str, value: object, *, least: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise OptionError(f"{name} must be a whole number or None, got {value!r}")
+    if int(value) < least:
+        raise OptionError(f"{name} must be at least {least}, got {value}")
+
+
+def _real_number(
+    name: str, value: object, *, least: float = -math.inf, most: float = math.inf
+) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise OptionError(f"{name} must be a number, got {value!r}")
+    if not math.isfinite(value):
+        raise OptionError(f"{name} must be finite, got {value}")
+    if not least <= float(value) <= most:
+        raise OptionError(f"{name} must lie between {least} and {most}, got {value}")
+
+
+def _text_or_tokens(name: str, value: object) -> None:
+    if value is None or isinstance(value, str):
+        return
+    if not isinstance(value, Iterable):
+        raise OptionError(f"{name} must be text or token ids, got {value!r}")
+    for token in value:
+        _token_id(name, token, least=0)
+
+
+def _token_id(name: str, entry: Any, *, least: int) -> int:
+    try:
+        token = int(entry)
+        is_whole = isinstance(entry, str) or token == entry
+    except (TypeError, ValueError):
+        is_whole = False
+    if not is_whole or token < least:
+        raise OptionError(f"{name} must hold token ids of at least {least}, got {entry!r}")
+    return token
