@@ -1,0 +1,1 @@
+"""From token ids to text and back: special tokens, vocabularies, the tokenizer, words."""
