@@ -1,12 +1,14 @@
 """Canonical form of a Whisper model: dimensions, weight names with shapes, and the check of a complete set.
 
-The names and shapes are those of openai/whisper's state dict. Every format maps to them and to nothing else.
+The names and shapes are those of openai/whisper's state dict. Every format maps to them and to nothing else,
+and ends in `build_checkpoint`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,13 @@ import numpy.typing as npt
 from sasayaki.errors import CheckpointError
 
 Weights = Mapping[str, npt.NDArray[np.floating]]
+
+ENCODER_POSITIONS = "encoder.positional_embedding"
+
+# Far above any Whisper model; a damaged header must not make us build millions of names.
+_LIMITS = {"n_audio_ctx": 1 << 16, "n_text_ctx": 1 << 16, "n_audio_layer": 256, "n_text_layer": 256}
+_LIMIT = 1 << 20
+_SHOWN_PER_KIND = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +57,10 @@ class Checkpoint:
 
     Attributes:
         dims: sizes of the model.
-        weights: canonical name to array, float32 or float16 (stored bf16 and integer weights are widened exactly
-            to float32). Arrays may be read-only views of a memory map.
+        weights: canonical name to array, float32 or float16 (stored bf16 and integer weights are widened to
+            float32). Arrays may be read-only, unaligned views of a memory map.
         alignment_heads: (layer, head) pairs whose cross-attention follows the audio, or None when unknown.
-        suppress_tokens: token ids that the model's authors never want sampled, or None when the format has none.
+        suppress_tokens: token ids that the authors never want sampled, or None when the format has none.
         vocabulary: bytes of every text token to its id, or None when the format has none.
         source: where it was read from, for messages.
     """
@@ -87,25 +96,102 @@ def canonical_shapes(dims: ModelDimensions) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_weights(dims: ModelDimensions, weights: Weights, source: str) -> None:
-    """Raise one CheckpointError that lists all missing, unexpected and misshaped weights, if there are any."""
-    problems = list(_problems(canonical_shapes(dims), weights))
+def build_checkpoint(
+    dims: ModelDimensions,
+    weights: Weights,
+    source: str,
+    *,
+    alignment_heads: tuple[tuple[int, int], ...] | None = None,
+    suppress_tokens: tuple[int, ...] | None = None,
+    vocabulary: Mapping[bytes, int] | None = None,
+) -> Checkpoint:
+    """The checkpoint of a complete and well-formed model; the encoder's fixed positions are added if absent.
+
+    Alignment heads that the model does not have (distilled models copy their teacher's) count as unknown.
+
+    Raises:
+        CheckpointError: the dimensions make no sense, or weights are missing, unexpected or misshaped.
+    """
+    check_dimensions(dims, source)
+    if ENCODER_POSITIONS not in weights:
+        width, length = dims.n_audio_state, dims.n_audio_ctx
+        check_weights(dims, {**weights, ENCODER_POSITIONS: _placeholder(length, width)}, source)
+        weights = {**weights, ENCODER_POSITIONS: sinusoids(length, width)}
+    else:
+        check_weights(dims, weights, source)
+    heads = alignment_heads or ()
+    if not heads or any(
+        not (0 <= layer < dims.n_text_layer and 0 <= head < dims.n_text_head) for layer, head in heads
+    ):
+        alignment_heads = None
+    return Checkpoint(dims, weights, alignment_heads, suppress_tokens, vocabulary, source)
+
+
+def sinusoids(length: int, channels: int) -> npt.NDArray[np.float32]:
+    """Fixed positions of the encoder, float32 (length, channels): sines, then cosines, of falling frequency.
+
+    Wavelengths go from 2π to 10000·2π, after "Attention is all you need", section 3.5.
+    """
+    half = channels // 2
+    # In float32 throughout, as the authors did: one rounding more or less shows after 1500 positions.
+    step = np.float32(-math.log(10000) / max(half - 1, 1))
+    frequencies = np.exp(step * np.arange(half, dtype=np.float32))
+    angles = np.arange(length, dtype=np.float32)[:, None] * frequencies
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
+def check_dimensions(dims: ModelDimensions, source: str) -> None:
+    """Raise a CheckpointError when a size is no whole number in a sensible range or heads do not divide."""
+    sizes = asdict(dims)
+    problems = [
+        f"{name} is {value!r}, expected a whole number from 1 to {_LIMITS.get(name, _LIMIT)}"
+        for name, value in sizes.items()
+        if type(value) is not int or not 1 <= value <= _LIMITS.get(name, _LIMIT)
+    ]
+    if not problems:
+        problems = [
+            f"n_{side}_state {sizes[f'n_{side}_state']} is not a multiple of n_{side}_head {head}"
+            for side in ("audio", "text")
+            if sizes[f"n_{side}_state"] % (head := sizes[f"n_{side}_head"])
+        ]
     if problems:
-        shown = problems[:15] + ([f"… and {len(problems) - 15} more"] if len(problems) > 15 else [])
-        raise CheckpointError(
-            f"{source} is not a complete Whisper model of {dims}:\n  " + "\n  ".join(shown)
-        )
+        raise CheckpointError(f"{source} has no usable model dimensions:\n  " + "\n  ".join(problems))
 
 
-def _problems(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> Iterator[str]:
-    for name, shape in expected.items():
-        if name not in weights:
-            yield f"missing: {name} {shape}"
-        elif tuple(weights[name].shape) != shape:
-            yield f"wrong shape: {name} is {tuple(weights[name].shape)}, expected {shape}"
-    for name in weights:
-        if name not in expected:
-            yield f"unexpected: {name} {tuple(weights[name].shape)}"
+def check_weights(dims: ModelDimensions, weights: Weights, source: str) -> None:
+    """Raise one CheckpointError that lists missing, unexpected and misshaped weights (a few of each kind)."""
+    problems = _problems(canonical_shapes(dims), weights)
+    lines = []
+    for kind, found in problems.items():
+        lines += [f"{kind}: {text}" for text in found[:_SHOWN_PER_KIND]]
+        if len(found) > _SHOWN_PER_KIND:
+            lines.append(f"{kind}: … and {len(found) - _SHOWN_PER_KIND} more")
+    if lines:
+        raise CheckpointError(f"{source} is not a complete Whisper model of {dims}:\n  " + "\n  ".join(lines))
+
+
+def _problems(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> dict[str, list[str]]:
+    """Kind of problem to descriptions of the weights that have it."""
+    present = [name for name in expected if name in weights]
+    return {
+        "missing": [f"{name} {shape}" for name, shape in expected.items() if name not in weights],
+        "wrong shape": [
+            f"{name} is {weights[name].shape}, expected {expected[name]}"
+            for name in present
+            if weights[name].shape != expected[name]
+        ],
+        "wrong type": [
+            f"{name} is {weights[name].dtype}, expected float32 or float16"
+            for name in present
+            if weights[name].dtype not in (np.float32, np.float16)
+        ],
+        "unexpected": [f"{name} {array.shape}" for name, array in weights.items() if name not in expected],
+    }
+
+
+def _placeholder(*shape: int) -> npt.NDArray[np.float32]:
+    """A read-only float32 array of that shape which takes no memory."""
+    return np.broadcast_to(np.float32(0), shape)
 
 
 def _block_shapes(prefix: str, state: int, source: int, *, has_cross: bool) -> dict[str, tuple[int, ...]]:
