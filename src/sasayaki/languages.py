@@ -147,6 +147,19 @@ UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "my", "yue"})
 
 _CODES = {code: code for code in LANGUAGES} | {LANGUAGES[code]: code for code in LANGUAGES} | LANGUAGE_ALIASES
 
+# Codes of countries that people give for a language and that are no language of Whisper.
+_COUNTRIES = {
+    "cn": "zh",
+    "cz": "cs",
+    "dk": "da",
+    "gb": "en",
+    "gr": "el",
+    "jp": "ja",
+    "kr": "ko",
+    "ua": "uk",
+    "us": "en",
+}
+
 # A language tag or POSIX locale: language, script, region or further parts, encoding.
 _LOCALE = re.compile(r"([a-z]{2,3})(?:[-_](?:[a-z]{4}|[a-z]{2}|[0-9]{3}|[a-z0-9]{5,8}))*(?:[.@].*)?")
 
@@ -171,7 +184,7 @@ def to_language_code(value: str) -> str:
 
 
 def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, _CODES, n=3)
+    near = [_COUNTRIES[name]] if name in _COUNTRIES else difflib.get_close_matches(name, _CODES, n=3)
     if near:
         return "; did you mean " + " or ".join(repr(match) for match in near) + "?"
     return "; give a code such as 'en', a name such as 'english', or None to detect it"
