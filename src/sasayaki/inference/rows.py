@@ -1,7 +1,7 @@
 """Bookkeeping of ragged rows on a rectangular cache: pure NumPy, shared by the engines.
 
 A cache has one line per row and one column per token fed so far. Rows of different lengths share it because
-new tokens are padded on the left, every row knows which columns hold its own tokens, and a mask hides the rest.
+tokens are padded on the left, each row knows which columns hold its own tokens, and a mask hides the rest.
 """
 
 from __future__ import annotations

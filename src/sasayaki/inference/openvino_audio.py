@@ -1,0 +1,112 @@
+"""Encoded audio as the OpenVINO decoder wants it: batches of keys and values, and who listens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sasayaki.inference.openvino_runtime import ov
+
+Tensor = Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedBatch:
+    """Windows that were encoded together.
+
+    Attributes:
+        features: encoder output, (n_audio, n_ctx, n_audio_state) float32.
+        cross: keys and values by their names in the graph, each with n_audio as its first axis.
+    """
+
+    features: npt.NDArray[np.float32]
+    cross: dict[str, Tensor] = field(repr=False)
+
+    def members(self) -> list[OpenVINOFeatures]:
+        """A handle for each window."""
+        return [OpenVINOFeatures(self, index) for index in range(len(self.features))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenVINOFeatures:
+    """One encoded window: a place in the batch that it was encoded with."""
+
+    batch: EncodedBatch
+    index: int
+
+    @property
+    def array(self) -> npt.NDArray[np.float32]:
+        """Encoder output, (n_ctx, n_audio_state) float32, a view."""
+        window: npt.NDArray[np.float32] = self.batch.features[self.index]
+        return window
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """The windows that the rows of a session listen to, and their keys and values in that order."""
+
+    audios: tuple[OpenVINOFeatures, ...]
+    cross: dict[str, Tensor]
+
+    @classmethod
+    def gather(cls, audios: set[OpenVINOFeatures]) -> Audience:
+        """Bring the windows together.
+
+        A whole batch is used as it is. Other sets are copied once, because the plug-in would copy a slice at
+        every step.
+        """
+        ordered = tuple(sorted(audios, key=lambda audio: (id(audio.batch), audio.index)))
+        batch = ordered[0].batch
+        if len(ordered) == len(batch.features) and all(audio.batch is batch for audio in ordered):
+            return cls(ordered, batch.cross)
+        lengths = sorted({audio.array.shape[0] for audio in ordered})
+        if len(lengths) > 1:
+            raise ValueError(
+                f"rows of one call listen to windows of different lengths, {lengths} positions; "
+                "pad their mel spectrograms to the same number of frames"
+            )
+        return cls(ordered, {name: _compact(ordered, name) for name in batch.cross})
+
+    def seat(self, rows: Sequence[OpenVINOFeatures]) -> Seating:
+        """Give every row a place beside the other rows of its audio."""
+        groups: dict[OpenVINOFeatures, list[int]] = {audio: [] for audio in self.audios}
+        for row, audio in enumerate(rows):
+            groups[audio].append(row)
+        n_group = max(len(group) for group in groups.values())
+        seats = np.array([group + group[-1:] * (n_group - len(group)) for group in groups.values()], np.int64)
+        places = np.zeros(len(rows), np.int64)
+        places[seats.ravel()] = np.arange(seats.size)
+        return Seating(seats, places)
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """Rows grouped by audio.
+
+    Attributes:
+        seats: row at each place of each audio, (n_audio, n_group); short groups repeat their last row.
+        places: a place of each row in the flattened seats, (n_batch,).
+    """
+
+    seats: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+
+
+def _compact(audios: Sequence[OpenVINOFeatures], name: str) -> Tensor:
+    """The keys or values of these windows in one new tensor."""
+    first = audios[0].batch.cross[name]
+    shape = list(first.shape)[1:]
+    result = ov.Tensor(first.element_type, ov.Shape([len(audios), *shape]))
+    for place, audio in enumerate(audios):
+        _slice(audio.batch.cross[name], audio.index).copy_to(_slice(result, place))
+    return result
+
+
+def _slice(tensor: Tensor, index: int) -> Tensor:
+    """A view of one member of the first axis."""
+    rest = list(tensor.shape)[1:]
+    return ov.Tensor(tensor, ov.Coordinate([index] + [0] * len(rest)), ov.Coordinate([index + 1, *rest]))

@@ -1,0 +1,216 @@
+"""The engine for processors: Whisper on OpenVINO, compiled from canonical weights when first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
+from sasayaki.errors import OptionError
+from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
+from sasayaki.inference.openvino_audio import Audience, EncodedBatch, OpenVINOFeatures, Seating
+from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_projection
+from sasayaki.inference.openvino_runtime import Precision, PrecisionPlan, core, ov
+from sasayaki.inference.rows import RowLayout
+
+_ENCODER_ACTIVATION_GROUP = 64
+"""Widest group that kept the word error rate of float32; only met by int8 weights."""
+
+
+class OpenVINOInference:
+    """A Whisper model on the CPU. May be shared by threads; arrays in and out are NumPy's.
+
+    Args:
+        checkpoint: the model; its weights are kept and must stay readable.
+        precision: "float32" follows the weights exactly; "bfloat16" computes in bfloat16; "int8" also stores
+            weights as int8; "auto" takes the fastest that the processor has.
+        threads: number of threads, or None for OpenVINO's choice.
+
+    Raises:
+        OptionError: unknown precision, or fewer than one thread.
+        BackendError: the processor lacks the precision.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, *, precision: Precision = "auto", threads: int | None = None
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise OptionError(f"threads must be at least 1 or None, got {threads}")
+        plan = PrecisionPlan.choose(precision)
+        self._dims = checkpoint.dims
+        self._plan = plan
+        encoder_options = plan.compile_options(threads, activation_group=_ENCODER_ACTIVATION_GROUP)
+        decoder_options = plan.compile_options(threads, activation_group=0)
+        self._encoder = _LazyModel(lambda: build_encoder(checkpoint, plan), encoder_options)
+        self._projection = _LazyModel(lambda: build_projection(checkpoint, plan), encoder_options)
+        self._decoder = _LazyModel(lambda: build_decoder(checkpoint, plan), decoder_options)
+
+    @property
+    def dims(self) -> ModelDimensions:
+        """Sizes of the model."""
+        return self._dims
+
+    def encode(self, mel: Array) -> list[AudioFeatures]:
+        """Encode log-mel windows, (n_audio, n_mels, n_frames) float, into one AudioFeatures each.
+
+        Windows shorter than 2 * n_audio_ctx frames are encoded with a shorter context, not padded.
+
+        Raises:
+            ValueError: the shape is another one.
+        """
+        mel = np.ascontiguousarray(mel, np.float32)
+        dims = self._dims
+        if mel.ndim != 3 or mel.shape[1] != dims.n_mels or not 1 <= mel.shape[2] <= 2 * dims.n_audio_ctx:
+            raise ValueError(
+                f"expected mel spectrograms of shape (n_audio, {dims.n_mels}, 1 … {2 * dims.n_audio_ctx}), "
+                f"got {mel.shape}"
+            )
+        n_ctx = (mel.shape[2] + 1) // 2
+        features = np.empty((len(mel), n_ctx, dims.n_audio_state), np.float32)
+        if len(mel):
+            request = self._encoder().create_infer_request()
+            request.set_tensor("mel", ov.Tensor(mel, shared_memory=True))
+            request.set_tensor("features", ov.Tensor(features, shared_memory=True))
+            _run(request)
+        return self._project(features)
+
+    def wrap(self, features: Array) -> list[AudioFeatures]:
+        """Take encoder outputs made earlier, (n_audio, n_ctx, n_audio_state) float, as AudioFeatures.
+
+        Raises:
+            ValueError: the shape is another one.
+        """
+        features = np.array(features, np.float32, order="C")
+        dims = self._dims
+        if (
+            features.ndim != 3
+            or features.shape[2] != dims.n_audio_state
+            or not 1 <= features.shape[1] <= dims.n_audio_ctx
+        ):
+            raise ValueError(
+                f"expected encoder outputs of shape (n_audio, 1 … {dims.n_audio_ctx}, {dims.n_audio_state}), "
+                f"got {features.shape}"
+            )
+        return self._project(features)
+
+    def start(self) -> DecoderSession:
+        """Begin a decode with an empty cache."""
+        return OpenVINOSession(self._decoder(), self._dims)
+
+    def _project(self, features: npt.NDArray[np.float32]) -> list[AudioFeatures]:
+        n_audio, n_ctx, _ = features.shape
+        if not n_audio:
+            return []
+        n_head = self._dims.n_text_head
+        n_width = self._dims.n_text_state // n_head
+        request = self._projection().create_infer_request()
+        request.set_tensor("features", ov.Tensor(features, shared_memory=True))
+        cross = {}
+        for layer in range(self._dims.n_text_layer):
+            for name, shape in (("keys", [n_width, n_ctx]), ("values", [n_ctx, n_width])):
+                tensor = ov.Tensor(self._plan.element_type, ov.Shape([n_audio, n_head, *shape]))
+                request.set_tensor(f"{name}.{layer}", tensor)
+                cross[f"{name}.{layer}"] = tensor
+        _run(request)
+        return list(EncodedBatch(features, cross).members())
+
+
+class OpenVINOSession:
+    """A running decode: an infer request whose state is the cache, and where the rows are in it."""
+
+    def __init__(self, decoder: Any, dims: ModelDimensions) -> None:
+        self._decoder = decoder
+        self._dims = dims
+        self._layout = RowLayout.empty()
+        self._request: Any = None
+        self._audience: Audience | None = None
+        self._is_closed = False
+
+    def forward(self, rows: Sequence[Row]) -> npt.NDArray[np.float32]:
+        """Feed the new tokens of all rows and return logits, (n_batch, n_read, n_vocab) float32.
+
+        The array is overwritten by the next call. See `DecoderSession.forward`.
+
+        Raises:
+            RuntimeError: the session is closed.
+            ValueError: rows that cannot be, or that listen to windows of different lengths.
+        """
+        if self._is_closed:
+            raise RuntimeError("the session is closed; start a new one")
+        layout = self._layout.advance(rows, self._dims)
+        audios = [_own(row.audio) for row in rows]
+        audience = self._attend(set(audios), is_fresh=layout.n_past == 0)
+        self._feed(layout, audience.seat(audios))
+        _run(self._request)
+        self._layout = layout
+        logits: npt.NDArray[np.float32] = self._request.get_tensor("logits").data
+        return logits
+
+    def close(self) -> None:
+        """Free the cache. Safe to call twice; `forward` afterwards raises RuntimeError."""
+        self._is_closed = True
+        self._request = self._audience = None
+
+    def _attend(self, audios: set[OpenVINOFeatures], *, is_fresh: bool) -> Audience:
+        """Bind the keys and values of the audios when they or the request are new.
+
+        An empty cache is a new request: after `reset_state` the plug-in fills a larger batch with NaN.
+        """
+        audience = self._audience
+        if audience is None or audios != set(audience.audios):
+            audience = Audience.gather(audios)
+        if is_fresh:
+            self._request = self._decoder.create_infer_request()
+        if is_fresh or audience is not self._audience:
+            for name, tensor in audience.cross.items():
+                self._request.set_tensor(name, tensor)
+        self._audience = audience
+        return audience
+
+    def _feed(self, layout: RowLayout, seating: Seating) -> None:
+        inputs = {
+            "tokens": layout.tokens,
+            "positions": layout.positions,
+            "mask": np.where(layout.mask, np.float32(0), np.float32(-np.inf))[:, None],
+            "sources": layout.sources.astype(np.int32),
+            "read": layout.read,
+            "seats": seating.seats,
+            "places": seating.places,
+        }
+        for name, array in inputs.items():
+            self._request.set_tensor(name, ov.Tensor(array))
+
+
+class _LazyModel:
+    """A graph that is built and compiled at its first use, once, whichever thread comes first."""
+
+    def __init__(self, build: Callable[[], Any], options: dict[str, Any]) -> None:
+        self._build = build
+        self._options = options
+        self._lock = threading.Lock()
+        self._compiled: Any = None
+
+    def __call__(self) -> Any:
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = core().compile_model(self._build(), "CPU", self._options)
+            return self._compiled
+
+
+def _own(audio: AudioFeatures) -> OpenVINOFeatures:
+    if not isinstance(audio, OpenVINOFeatures):
+        raise ValueError(
+            f"expected audio encoded by the OpenVINO engine, got {type(audio).__name__}; "
+            "pass its array through wrap() first"
+        )
+    return audio
+
+
+def _run(request: Any) -> None:
+    """Infer without the outputs being copied into a result object."""
+    request.start_async()
+    request.wait()

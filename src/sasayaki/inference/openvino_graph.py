@@ -1,0 +1,217 @@
+"""The three graphs of a Whisper model in OpenVINO: encoder, projection of its output, decoder with a cache.
+
+Weight names and what each layer computes are openai/whisper's; the shapes of inputs and outputs are stated at
+each builder. A dimension of -1 may differ from call to call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sasayaki.checkpoints.names import Checkpoint
+from sasayaki.inference.openvino_layers import (
+    Layers,
+    Node,
+    constant,
+    merge_heads,
+    split_heads,
+    thirds,
+)
+from sasayaki.inference.openvino_runtime import PrecisionPlan, ops, ov
+
+_HEADS_FIRST = (0, 2, 1, 3)
+
+
+def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
+    """Mel windows (n_audio, n_mels, n_frames) to features (n_audio, n_ctx, n_audio_state), both float32."""
+    dims = checkpoint.dims
+    layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+    mel = _parameter("mel", [-1, dims.n_mels, -1])
+    x = _conv(layers, mel, "encoder.conv1", stride=1)
+    x = _conv(layers, x, "encoder.conv2", stride=2)
+    x = ops.transpose(x, constant(np.array([0, 2, 1])))
+    x = ops.add(x, _positions(layers, x))
+    for layer in range(dims.n_audio_layer):
+        block = f"encoder.blocks.{layer}"
+        h = layers.layer_norm(x, f"{block}.attn_ln")
+        qkv = layers.linear(h, [f"{block}.attn.{part}" for part in ("query", "key", "value")])
+        q, k, v = (split_heads(part, dims.n_audio_head, _HEADS_FIRST) for part in thirds(qkv))
+        attended = merge_heads(ops.scaled_dot_product_attention(q, k, v), dims.n_audio_state)
+        x = ops.add(x, layers.linear(attended, f"{block}.attn.out"))
+        x = layers.mlp(x, block)
+    features = layers.layer_norm(x, "encoder.ln_post")
+    return ov.Model([_result(features, "features", ov.Type.f32)], [mel], "encoder")
+
+
+def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
+    """Features (n_audio, n_ctx, n_audio_state) float32 to the keys and values of every decoder layer.
+
+    Outputs are keys.0, values.0, keys.1, … in the type of the plan. Keys are scaled and transposed,
+    (n_audio, n_head, n_width, n_ctx); values are (n_audio, n_head, n_ctx, n_width).
+    """
+    dims = checkpoint.dims
+    layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+    features = _parameter("features", [-1, -1, dims.n_audio_state])
+    scale = (dims.n_text_state // dims.n_text_head) ** -0.5
+    results = []
+    for layer in range(dims.n_text_layer):
+        name = f"decoder.blocks.{layer}.cross_attn"
+        keys = split_heads(
+            layers.linear(features, f"{name}.key", scale=scale), dims.n_text_head, (0, 2, 3, 1)
+        )
+        values = split_heads(layers.linear(features, f"{name}.value"), dims.n_text_head, _HEADS_FIRST)
+        results.append(_result(keys, f"keys.{layer}", plan.element_type))
+        results.append(_result(values, f"values.{layer}", plan.element_type))
+    return ov.Model(results, [features], "projection")
+
+
+def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
+    """One call of the decoder: new tokens of all rows to logits, with the self-attention cache as state.
+
+    Inputs:
+        tokens, positions: (n_batch, n_new) int64.
+        mask: (n_batch, 1, n_new, n_past + n_new) float32, added to the scores of self-attention.
+        sources: line of the cache that each row takes over, (n_batch,) int32.
+        read: columns whose logits are wanted, (n_batch, n_read) int64.
+        seats: row that sits at each place of each audio, (n_audio, n_group) int64. Audios with fewer rows
+            than others repeat one.
+        places: place of each row in the flattened seats, (n_batch,) int64.
+        keys.0, values.0, …: outputs of the projection.
+
+    Output: logits, (n_batch, n_read, n_vocab) float32.
+    """
+    return _DecoderBuilder(checkpoint, plan).build()
+
+
+class _DecoderBuilder:
+    """Inputs and weights that all blocks of the decoder share while its graph is built."""
+
+    def __init__(self, checkpoint: Checkpoint, plan: PrecisionPlan) -> None:
+        self._dims = checkpoint.dims
+        self._n_width = self._dims.n_text_state // self._dims.n_text_head
+        self._layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+        self._cross_type = plan.element_type
+        self._tokens = _parameter("tokens", [-1, -1], ov.Type.i64)
+        self._positions = _parameter("positions", [-1, -1], ov.Type.i64)
+        self._mask = _parameter("mask", [-1, 1, -1, -1])
+        self._sources = _parameter("sources", [-1], ov.Type.i32)
+        self._read = _parameter("read", [-1, -1], ov.Type.i64)
+        self._seats = _parameter("seats", [-1, -1], ov.Type.i64)
+        self._places = _parameter("places", [-1], ov.Type.i64)
+        self._parameters = [
+            self._tokens,
+            self._positions,
+            self._mask,
+            self._sources,
+            self._read,
+            self._seats,
+            self._places,
+        ]
+        self._sinks: list[Any] = []
+        self._empty_cache = self._make_empty_cache()
+
+    def build(self) -> Any:
+        layers = self._layers
+        embedding = layers.array("decoder.token_embedding.weight")
+        positions = constant(layers.array("decoder.positional_embedding"))
+        axis = constant(np.array(0))
+        x = ops.add(
+            ops.gather(constant(embedding), self._tokens, axis), ops.gather(positions, self._positions, axis)
+        )
+        for layer in range(self._dims.n_text_layer):
+            block = f"decoder.blocks.{layer}"
+            x = ops.add(x, self._self_attention(layers.layer_norm(x, f"{block}.attn_ln"), layer))
+            x = ops.add(x, self._cross_attention(layers.layer_norm(x, f"{block}.cross_attn_ln"), layer))
+            x = layers.mlp(x, block)
+        x = ops.gather(x, self._read, constant(np.array(1)), 1)
+        x = layers.layer_norm(x, "decoder.ln")
+        logits = ops.matmul(x, layers.matrix(embedding), False, True)
+        result = _result(logits, "logits", ov.Type.f32)
+        return ov.Model([result], self._sinks, self._parameters, "decoder")
+
+    def _self_attention(self, h: Node, layer: int) -> Node:
+        """The plug-in fuses state, gather, concatenation and attention of this form into one node."""
+        name = f"decoder.blocks.{layer}.attn"
+        qkv = self._layers.linear(h, [f"{name}.{part}" for part in ("query", "key", "value")])
+        q, k, v = (split_heads(part, self._dims.n_text_head, _HEADS_FIRST) for part in thirds(qkv))
+        k = self._append_to_cache(k, f"keys.{layer}")
+        v = self._append_to_cache(v, f"values.{layer}")
+        attended = ops.scaled_dot_product_attention(q, k, v, self._mask)
+        return self._layers.linear(merge_heads(attended, self._dims.n_text_state), f"{name}.out")
+
+    def _append_to_cache(self, new: Node, name: str) -> Node:
+        """Past and new keys or values, (n_batch, n_head, n_past + n_new, n_width): the new state."""
+        shape = [-1, self._dims.n_text_head, -1, self._n_width]
+        info = ov.op.util.VariableInfo()
+        info.data_shape, info.data_type = ov.PartialShape(shape), ov.Type.f32
+        info.variable_id = f"cache.{name}"
+        variable = ov.op.util.Variable(info)
+        state = ov.op.read_value(self._empty_cache, variable)
+        past = ops.gather(state, self._sources, constant(np.array(0)))
+        full = ops.concat([past, new], -2)
+        self._sinks.append(ov.op.assign(full, variable))
+        return full
+
+    def _make_empty_cache(self) -> Node:
+        """Zeros of shape (n_batch, n_head, 0, n_width)."""
+        n_batch = ops.gather(ops.shape_of(self._sources), constant(np.array([0])), constant(np.array(0)))
+        rest = constant(np.array([self._dims.n_text_head, 0, self._n_width]))
+        return ops.broadcast(constant(np.array(0, np.float32)), ops.concat([n_batch, rest], 0))
+
+    def _cross_attention(self, h: Node, layer: int) -> Node:
+        """Queries of all rows of an audio are one matrix, so that its keys and values are read once.
+
+        (n_batch, n_new, n_state) is seated as (n_audio, n_group * n_new, n_state) and back.
+        """
+        n_head, n_width, n_state = self._dims.n_text_head, self._n_width, self._dims.n_text_state
+        name = f"decoder.blocks.{layer}.cross_attn"
+        keys = _parameter(f"keys.{layer}", [-1, n_head, n_width, -1], self._cross_type)
+        values = _parameter(f"values.{layer}", [-1, n_head, -1, n_width], self._cross_type)
+        self._parameters += [keys, values]
+
+        axis = constant(np.array(0))
+        seated = ops.gather(self._layers.linear(h, f"{name}.query"), self._seats, axis)
+        queries = ops.reshape(seated, constant(np.array([0, -1, n_head, n_width])), True)
+        queries = ops.transpose(queries, constant(np.array(_HEADS_FIRST)))
+        weights = ops.softmax(ops.matmul(queries, _as_float(keys), False, False), -1)
+        attended = merge_heads(ops.matmul(weights, _as_float(values), False, False), n_state)
+        n_new = ops.gather(ops.shape_of(self._tokens), constant(np.array([1])), axis)
+        shape = ops.concat([constant(np.array([-1])), n_new, constant(np.array([n_state]))], 0)
+        rows = ops.gather(ops.reshape(attended, shape, False), self._places, axis)
+        return self._layers.linear(rows, f"{name}.out")
+
+
+def _parameter(name: str, shape: list[int], element_type: Any = None) -> Any:
+    parameter = ops.parameter(shape, element_type or ov.Type.f32, name)
+    parameter.output(0).set_names({name})
+    return parameter
+
+
+def _result(node: Node, name: str, element_type: Any) -> Any:
+    if element_type != ov.Type.f32:
+        node = ops.convert(node, element_type)
+    result = ops.result(node)
+    result.output(0).set_names({name})
+    return result
+
+
+def _as_float(parameter: Any) -> Node:
+    """The graph is written in float32; the plug-in drops this when it computes in the type itself."""
+    return parameter if parameter.get_element_type() == ov.Type.f32 else ops.convert(parameter, ov.Type.f32)
+
+
+def _conv(layers: Layers, x: Node, name: str, *, stride: int) -> Node:
+    """Convolution of width 3 with a zero frame on either side, then GELU; x is (n_audio, n_in, n_frames)."""
+    y = ops.convolution(x, constant(layers.array(f"{name}.weight")), [stride], [1], [1], [1])
+    bias = layers.array(f"{name}.bias")[None, :, None]
+    return ops.gelu(ops.add(y, constant(bias)), "erf")
+
+
+def _positions(layers: Layers, x: Node) -> Node:
+    """The first n_ctx positional embeddings for x (n_audio, n_ctx, n_audio_state)."""
+    n_ctx = ops.gather(ops.shape_of(x), constant(np.array([1])), constant(np.array(0)))
+    table = constant(layers.array("encoder.positional_embedding"))
+    start, step, axis = (constant(np.array([value])) for value in (0, 1, 0))
+    return ops.slice(table, start, n_ctx, step, axis)

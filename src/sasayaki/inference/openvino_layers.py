@@ -1,0 +1,92 @@
+"""Layers of Whisper as OpenVINO nodes over canonical weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sasayaki.checkpoints.names import Weights
+from sasayaki.inference.openvino_runtime import ops, ov
+
+Node = Any
+"""An output of an OpenVINO graph."""
+
+
+class Layers:
+    """Makes nodes from weights by their canonical names.
+
+    Args:
+        weights: canonical weights, float32 or float16; all arithmetic on them is float32.
+        has_int8_weights: whether the matrices of linear layers are stored as int8.
+    """
+
+    def __init__(self, weights: Weights, *, has_int8_weights: bool) -> None:
+        self._weights = weights
+        self._has_int8_weights = has_int8_weights
+
+    def array(self, name: str) -> npt.NDArray[np.float32]:
+        """A weight as float32."""
+        return np.ascontiguousarray(self._weights[name], np.float32)
+
+    def linear(self, x: Node, names: str | Sequence[str], *, scale: float = 1.0) -> Node:
+        """`x` (…, n_in) through one linear layer, or through several at once with their outputs side by side.
+
+        A layer without a stored bias has none. `scale` multiplies the outputs, bias included.
+        """
+        names = [names] if isinstance(names, str) else names
+        weight = np.concatenate([self.array(f"{name}.weight") for name in names]) * np.float32(scale)
+        y = ops.matmul(x, self.matrix(weight), False, True)
+        biases = [self._bias(name) for name in names]
+        if any(bias.any() for bias in biases):
+            y = ops.add(y, constant(np.concatenate(biases) * np.float32(scale)))
+        return y
+
+    def matrix(self, weight: npt.NDArray[np.float32]) -> Node:
+        """A weight matrix (n_out, n_in); as int8 it has one symmetric scale per output."""
+        if not self._has_int8_weights:
+            return constant(weight)
+        largest = np.abs(weight).max(axis=1, keepdims=True)
+        scale = np.where(largest > 0, largest, 1) / np.float32(127)
+        quantised = ops.convert(constant(np.rint(weight / scale).astype(np.int8)), ov.Type.f32)
+        return ops.multiply(quantised, constant(scale.astype(np.float32)))
+
+    def layer_norm(self, x: Node, name: str) -> Node:
+        """Layer norm over the last axis."""
+        normal = ops.mvn(x, constant(np.array([-1])), True, 1e-5, "inside_sqrt")
+        scaled = ops.multiply(normal, constant(self.array(f"{name}.weight")))
+        return ops.add(scaled, constant(self.array(f"{name}.bias")))
+
+    def mlp(self, x: Node, block: str) -> Node:
+        """The feed-forward part of a block, its layer norm and residual included."""
+        h = self.linear(self.layer_norm(x, f"{block}.mlp_ln"), f"{block}.mlp.0")
+        return ops.add(x, self.linear(ops.gelu(h, "erf"), f"{block}.mlp.2"))
+
+    def _bias(self, name: str) -> npt.NDArray[np.float32]:
+        if f"{name}.bias" in self._weights:
+            return self.array(f"{name}.bias")
+        return np.zeros(self._weights[f"{name}.weight"].shape[0], np.float32)
+
+
+def constant(array: npt.NDArray[Any]) -> Node:
+    """A constant with the values of `array`."""
+    return ops.constant(array)
+
+
+def split_heads(x: Node, n_head: int, order: Sequence[int]) -> Node:
+    """(n, n_ctx, n_head * n_width) to four axes n, n_ctx, n_head, n_width, then transposed to `order`."""
+    heads = ops.reshape(x, constant(np.array([0, 0, n_head, -1])), True)
+    return ops.transpose(heads, constant(np.array(order)))
+
+
+def merge_heads(x: Node, n_state: int) -> Node:
+    """(n, n_head, n_ctx, n_width) to (n, n_ctx, n_head * n_width)."""
+    rows = ops.transpose(x, constant(np.array([0, 2, 1, 3])))
+    return ops.reshape(rows, constant(np.array([0, 0, n_state])), True)
+
+
+def thirds(x: Node) -> list[Node]:
+    """Query, key and value from their outputs side by side on the last axis."""
+    return list(ops.split(x, constant(np.array(-1)), 3).outputs())

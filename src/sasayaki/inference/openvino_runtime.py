@@ -1,0 +1,86 @@
+"""The OpenVINO library, and what its CPU plug-in is told for each precision."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sasayaki.errors import BackendError, OptionError
+
+try:
+    import openvino as ov
+    from openvino import opset13 as ops
+except ModuleNotFoundError as error:
+    raise BackendError("the OpenVINO engine needs the package openvino; run: pip install openvino") from error
+
+__all__ = ["Precision", "PrecisionPlan", "core", "ops", "ov"]
+
+Precision = Literal["auto", "float32", "bfloat16", "int8"]
+
+
+@functools.cache
+def core() -> Any:
+    """The one OpenVINO core of the process; starting it loads the plug-in."""
+    return ov.Core()
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionPlan:
+    """How numbers are held and computed.
+
+    Attributes:
+        has_int8_weights: whether the weights of matrix products are int8 per output channel.
+        is_bfloat16: whether activations, the cache and the cross-attention keys and values are bfloat16;
+            otherwise float32.
+    """
+
+    has_int8_weights: bool
+    is_bfloat16: bool
+
+    @classmethod
+    def choose(cls, precision: Precision, capabilities: set[str] | None = None) -> PrecisionPlan:
+        """The plan of a precision on a processor with these capabilities, by default those of this one.
+
+        Raises:
+            OptionError: there is no such precision.
+            BackendError: the processor cannot compute in it.
+        """
+        if precision not in get_args(Precision):
+            raise OptionError(f"precision must be one of {', '.join(get_args(Precision))}, got {precision!r}")
+        if capabilities is None:
+            capabilities = set(core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
+        has_bfloat16, has_int8 = "BF16" in capabilities, "INT8" in capabilities
+        if precision == "float32":
+            return cls(has_int8_weights=False, is_bfloat16=False)
+        if (precision == "bfloat16" and not has_bfloat16) or (precision == "int8" and not has_int8):
+            raise BackendError(
+                f"this processor cannot compute in {precision} (OpenVINO says it has "
+                f"{', '.join(sorted(capabilities))}); use precision='auto' or 'float32'"
+            )
+        return cls(has_int8_weights=has_int8 and precision != "bfloat16", is_bfloat16=has_bfloat16)
+
+    @property
+    def element_type(self) -> Any:
+        """OpenVINO type of the cross-attention keys and values."""
+        return ov.Type.bf16 if self.is_bfloat16 else ov.Type.f32
+
+    def compile_options(self, threads: int | None, *, activation_group: int) -> dict[str, Any]:
+        """Options of `compile_model` for latency on one stream.
+
+        The cache type is always given: the plug-in's own choice is u8, which moves logits by percents.
+
+        Args:
+            threads: number of threads, or None for the plug-in's choice.
+            activation_group: activations share an int8 scale in groups of this many before they meet int8
+                weights; 0 leaves them as they are.
+        """
+        name = "bf16" if self.is_bfloat16 else "f32"
+        options = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": 1,
+            "INFERENCE_PRECISION_HINT": name,
+            "KV_CACHE_PRECISION": name,
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": activation_group,
+        }
+        return options if threads is None else options | {"INFERENCE_NUM_THREADS": threads}
