@@ -1,3 +1,76 @@
-"""Whisper speech recognition for Python whose heart is the decoder."""
+"""Whisper speech recognition for Python whose heart is the decoder.
+
+Nothing heavy is imported before it is used: engines and audio libraries come with the first model or recording.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sasayaki.errors import (
+    AudioError,
+    BackendError,
+    CheckpointError,
+    ModelNotFoundError,
+    OptionError,
+    OutputError,
+    SasayakiError,
+)
+from sasayaki.options import DecodingOptions, TranscribeOptions
+from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Transcription
+
+if TYPE_CHECKING:
+    from sasayaki.audio import load_audio, log_mel_spectrogram, pad_or_trim
+    from sasayaki.functions import decode, detect_language, transcribe
+    from sasayaki.model import Whisper, available_models, load_model
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Attempt",
+    "AudioError",
+    "BackendError",
+    "CheckpointError",
+    "DecodingOptions",
+    "DecodingResult",
+    "Hypothesis",
+    "ModelNotFoundError",
+    "OptionError",
+    "OutputError",
+    "SasayakiError",
+    "Segment",
+    "TranscribeOptions",
+    "Transcription",
+    "Whisper",
+    "available_models",
+    "decode",
+    "detect_language",
+    "load_audio",
+    "load_model",
+    "log_mel_spectrogram",
+    "pad_or_trim",
+    "transcribe",
+]
+
+_LATE = {
+    "load_audio": "sasayaki.audio",
+    "log_mel_spectrogram": "sasayaki.audio",
+    "pad_or_trim": "sasayaki.audio",
+    "decode": "sasayaki.functions",
+    "detect_language": "sasayaki.functions",
+    "transcribe": "sasayaki.functions",
+    "Whisper": "sasayaki.model",
+    "available_models": "sasayaki.model",
+    "load_model": "sasayaki.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'sasayaki' has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

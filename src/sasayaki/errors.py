@@ -2,7 +2,7 @@
 
 SasayakiError
 ├── OptionError (ValueError)        an option has a value that cannot be used
-├── AudioError                      a recording cannot be read or has the wrong form
+├── AudioError (ValueError)         a recording cannot be read or has the wrong form
 ├── CheckpointError                 a model file is damaged, incomplete or of an unknown format
 │   └── ModelNotFoundError          no model of that name here, in the cache or on the hub
 ├── BackendError                    an engine is not installed or cannot run this model
@@ -20,7 +20,7 @@ class OptionError(SasayakiError, ValueError):
     """An option has a value that cannot be used; the message names the option."""
 
 
-class AudioError(SasayakiError):
+class AudioError(SasayakiError, ValueError):
     """A recording cannot be read, holds no audio, or has the wrong form."""
 
 

@@ -7,8 +7,8 @@ Python signatures, the command line and the documents are made from these datacl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -122,9 +122,7 @@ class DecodingOptions(WindowOptions):
         if self.temperature == 0 and self.best_of is not None:
             raise OptionError(f"best_of={self.best_of} needs a temperature above 0, got temperature=0")
         if self.temperature > 0 and self.beam_size is not None:
-            raise OptionError(
-                f"beam_size={self.beam_size} needs temperature=0, got temperature={self.temperature}"
-            )
+            raise OptionError(f"beam_size={self.beam_size} needs temperature=0, got temperature={self.temperature}")
 
     def _tasks(self) -> tuple[str, ...]:
         return (*TASKS, "lang_id")
@@ -167,6 +165,8 @@ class TranscribeOptions(WindowOptions):
 
     def __post_init__(self) -> None:
         WindowOptions.__post_init__(self)
+        if isinstance(self.temperature, str):
+            raise OptionError(f"temperature must be a number or several, got {self.temperature!r}")
         for temperature in self.temperatures:
             _real_number("temperature", temperature, least=0)
         if not self.temperatures:
@@ -180,11 +180,9 @@ class TranscribeOptions(WindowOptions):
     def temperatures(self) -> tuple[float, ...]:
         """The temperatures to try, in order."""
         given = self.temperature
-        return (float(given),) if isinstance(given, Real) else tuple(given)
+        return tuple(given) if isinstance(given, Sequence) else (given,)
 
-    def for_window(
-        self, temperature: float, *, language: str | None, prompt: Sequence[int]
-    ) -> DecodingOptions:
+    def for_window(self, temperature: float, *, language: str | None, prompt: Sequence[int]) -> DecodingOptions:
         """Options of one attempt: beams belong to temperature 0, `best_of` to the others."""
         shared = {field.name: getattr(self, field.name) for field in fields(WindowOptions)}
         if temperature > 0:
@@ -195,18 +193,18 @@ class TranscribeOptions(WindowOptions):
         return DecodingOptions(**shared, temperature=temperature, prompt=tuple(prompt))
 
 
-_Options = TypeVar("_Options", bound=WindowOptions)
+Options = TypeVar("Options", bound=WindowOptions)
 
 
-def make_options(cls: type[_Options], given: dict[str, Any]) -> _Options:
-    """Build options of a class from keywords; an unknown keyword is an OptionError with a suggestion."""
-    known = {field.name for field in fields(cls)}
-    for name in given:
+def override(options: Options, overrides: Mapping[str, Any]) -> Options:
+    """A copy with some fields replaced; an unknown field is an OptionError with a suggestion."""
+    known = [field.name for field in fields(options)]
+    for name in overrides:
         if name not in known:
             close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
-            raise OptionError(f"unknown option {name}{hint}")
-    return cls(**given)
+            hint = f"did you mean {close[0]}?" if close else f"known options are {', '.join(known)}"
+            raise OptionError(f"unknown option {name}; {hint}")
+    return replace(options, **overrides)
 
 
 def parse_suppress_tokens(value: str | Sequence[int] | Iterable[int] | None) -> tuple[int, ...]:
@@ -236,9 +234,7 @@ def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
     try:
         seconds = tuple(float(entry) for entry in entries)
     except (TypeError, ValueError):
-        raise OptionError(
-            f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}"
-        ) from None
+        raise OptionError(f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}") from None
     for second in seconds:
         _real_number("clip_timestamps", second, least=0)
     for start, end in zip(seconds[::2], seconds[1::2], strict=False):
@@ -261,9 +257,7 @@ def _whole_number(name: str, value: object, *, least: int) -> None:
         raise OptionError(f"{name} must be at least {least}, got {value}")
 
 
-def _real_number(
-    name: str, value: object, *, least: float = -math.inf, most: float = math.inf
-) -> None:
+def _real_number(name: str, value: object, *, least: float = -math.inf, most: float = math.inf) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Real):

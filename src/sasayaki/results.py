@@ -33,7 +33,7 @@ class Record:
 
     def get(self, name: str, default: Any = None) -> Any:
         """The field of that name, or `default`."""
-        return self[name] if name in self else default
+        return getattr(self, name) if name in self.keys() else default
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers, fit for JSON: what is not finite becomes None."""

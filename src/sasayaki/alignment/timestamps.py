@@ -1,0 +1,76 @@
+"""Cuts the tokens of a window into segments at their timestamps, and says where the next window starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SECONDS_PER_TIMESTAMP = 0.02
+FRAMES_PER_TIMESTAMP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSpan:
+    """A run of tokens with its times, in seconds from the start of the window."""
+
+    start: float
+    end: float
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSplit:
+    """Segments of a window.
+
+    Attributes:
+        spans: the segments in the order of time.
+        advance: frames from the start of this window to that of the next, at least one.
+    """
+
+    spans: tuple[TokenSpan, ...]
+    advance: int
+
+
+def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int) -> WindowSplit:
+    """Cut at pairs of timestamps, with openai/whisper's rules.
+
+    - A pair of timestamps ends a segment and starts the next one. Text after the last pair that has no end of its
+      own is left to the next window, which starts at that pair.
+    - If the window ends in text and one timestamp, or has no pair at all, the next window follows it directly.
+    - Without a pair the window is one segment, up to its last timestamp if that is not 0.00, else up to its end.
+
+    No time lies past the window: a later one is moved to its end, and the segment keeps its text.
+
+    Args:
+        tokens: sampled tokens of the window, without the end token.
+        timestamp_begin: id of `<|0.00|>`.
+        n_frames: frames of audio in the window, 100 a second, padding not counted.
+    """
+    is_time = [token >= timestamp_begin for token in tokens]
+    cuts = [place for place in range(1, len(tokens)) if is_time[place - 1] and is_time[place]]
+    if not cuts:
+        last = next((token for token in reversed(tokens) if token >= timestamp_begin), timestamp_begin)
+        end = (last - timestamp_begin) * SECONDS_PER_TIMESTAMP or n_frames / 100
+        return WindowSplit((_within(TokenSpan(0.0, end, tuple(tokens)), n_frames),), n_frames)
+    ends_with_single_timestamp = is_time[-2:] == [False, True]
+    if ends_with_single_timestamp:
+        cuts.append(len(tokens))
+    spans = tuple(
+        _within(_span(tuple(tokens[begin:end]), timestamp_begin), n_frames)
+        for begin, end in zip([0, *cuts], cuts, strict=False)
+    )
+    closed = (tokens[cuts[-1] - 1] - timestamp_begin) * FRAMES_PER_TIMESTAMP
+    return WindowSplit(spans, n_frames if ends_with_single_timestamp or closed == 0 else closed)
+
+
+def _span(tokens: tuple[int, ...], timestamp_begin: int) -> TokenSpan:
+    start, end = (max(0, token - timestamp_begin) * SECONDS_PER_TIMESTAMP for token in (tokens[0], tokens[-1]))
+    return TokenSpan(start, end, tokens)
+
+
+def _within(span: TokenSpan, n_frames: int) -> TokenSpan:
+    """The span moved into the window; one that has a length keeps at least one timestamp step of it."""
+    limit = n_frames / 100
+    if span.end <= limit or span.end <= span.start:
+        return span
+    return TokenSpan(max(0.0, min(span.start, limit - SECONDS_PER_TIMESTAMP)), limit, span.tokens)

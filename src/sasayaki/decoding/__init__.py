@@ -1,0 +1,1 @@
+"""The decoder: prompt, filters, search, ranking, and the task that joins them."""

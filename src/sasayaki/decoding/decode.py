@@ -1,0 +1,97 @@
+"""Decoding of any number of windows together: languages first, then one task for each window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sasayaki.decoding.filters.suppress import suppressed_tokens
+from sasayaki.decoding.language import DetectedLanguage, detect_languages
+from sasayaki.decoding.prompt import initial_tokens
+from sasayaki.decoding.task import DecodingTask, run_tasks
+from sasayaki.inference.base import AudioFeatures, Inference
+from sasayaki.options import DecodingOptions
+from sasayaki.results import DecodingResult
+from sasayaki.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """A model ready to decode: an engine, its vocabulary and its list of suppressed tokens.
+
+    Attributes:
+        inference: the engine.
+        tokenizer: of the model's vocabulary; the language and task of each decode replace its own.
+        suppress: tokens that `-1` in `suppress_tokens` stands for; None means the tokenizer's non-speech tokens.
+    """
+
+    inference: Inference
+    tokenizer: Tokenizer
+    suppress: tuple[int, ...] | None = None
+
+    def check(self, options: DecodingOptions) -> None:
+        """Raise OptionError when an option does not fit the model; costs no model work."""
+        dims = self.inference.dims
+        tokenizer = self._tokenizer(options, options.language)
+        initial_tokens(tokenizer, options, n_text_ctx=dims.n_text_ctx, n_vocab=dims.n_vocab)
+        suppressed_tokens(options, tokenizer, dims.n_vocab, self.suppress)
+
+    def detect_languages(self, audios: Sequence[AudioFeatures]) -> list[DetectedLanguage]:
+        """The language of each encoded window.
+
+        Raises:
+            OptionError: the model is English-only.
+        """
+        return detect_languages(self.inference, self.tokenizer, audios)
+
+    def decode(self, audios: Sequence[AudioFeatures], options: Sequence[DecodingOptions]) -> list[DecodingResult]:
+        """Decode encoded windows together, each with its own options; each as if it were alone.
+
+        Raises:
+            OptionError: an option does not fit the model.
+        """
+        detected = self._detect_missing(audios, options)
+        results: dict[int, DecodingResult] = {}
+        tasks: dict[int, DecodingTask] = {}
+        for index, (audio, option) in enumerate(zip(audios, options, strict=True)):
+            if option.task == "lang_id":
+                results[index] = _language_result(audio, option, detected.get(index))
+            else:
+                tasks[index] = self._task(audio, option, detected.get(index))
+        results.update(zip(tasks, run_tasks(self.inference, list(tasks.values())), strict=True))
+        return [results[index] for index in range(len(audios))]
+
+    def _detect_missing(
+        self, audios: Sequence[AudioFeatures], options: Sequence[DecodingOptions]
+    ) -> dict[int, DetectedLanguage]:
+        """The languages of the windows whose options leave them open; English-only models have nothing open."""
+        if not self.inference.dims.is_multilingual:
+            return {}
+        missing = [index for index, option in enumerate(options) if option.language is None]
+        return dict(zip(missing, self.detect_languages([audios[index] for index in missing]), strict=True))
+
+    def _task(self, audio: AudioFeatures, options: DecodingOptions, detected: DetectedLanguage | None) -> DecodingTask:
+        return DecodingTask(
+            audio,
+            self._tokenizer(options, detected.code if detected else options.language),
+            options,
+            n_text_ctx=self.inference.dims.n_text_ctx,
+            n_vocab=self.inference.dims.n_vocab,
+            suppress=self.suppress,
+            language_probs=detected.probs if detected else None,
+        )
+
+    def _tokenizer(self, options: DecodingOptions, language: str | None) -> Tokenizer:
+        task = "transcribe" if options.task == "lang_id" else options.task
+        return self.tokenizer.with_language(language, task)
+
+
+def _language_result(
+    audio: AudioFeatures, options: DecodingOptions, detected: DetectedLanguage | None
+) -> DecodingResult:
+    """What task `lang_id` gives: a language and no text."""
+    return DecodingResult(
+        audio_features=audio.array,
+        language=detected.code if detected else options.language or "en",
+        language_probs=detected.probs if detected else None,
+    )

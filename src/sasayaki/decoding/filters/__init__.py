@@ -1,0 +1,1 @@
+"""Logit filters: what may not be sampled next."""

@@ -1,0 +1,33 @@
+"""Ranking of the finished hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sasayaki.decoding.search import Beam
+
+
+@dataclass(frozen=True, slots=True)
+class MaximumLikelihoodRanker:
+    """Scores a hypothesis by its log-probability over a length penalty.
+
+    Attributes:
+        eot: id of the end token, which does not count as length.
+        length_penalty: None divides by the length; a number is the exponent of ((5 + length) / 6)
+            (https://arxiv.org/abs/1609.08144, equation 14).
+    """
+
+    eot: int
+    length_penalty: float | None = None
+
+    def score(self, beam: Beam) -> float:
+        """The score of one hypothesis; an empty one counts as one token long."""
+        length = len(beam.tokens) - (beam.tokens[-1:] == (self.eot,))
+        if self.length_penalty is None:
+            return beam.sum_logprob / max(length, 1)
+        return float(beam.sum_logprob / ((5 + length) / 6) ** self.length_penalty)
+
+    def rank(self, beams: Sequence[Beam]) -> list[Beam]:
+        """Best first; among equals the earlier one."""
+        return sorted(beams, key=self.score, reverse=True)

@@ -1,0 +1,108 @@
+"""The values that a search works on, and the protocol of a token decoder. No arrays of an engine, no cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sasayaki.inference.base import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """A hypothesis: what it has sampled so far and at what cost.
+
+    Attributes:
+        tokens: sampled tokens, the end token included once it is sampled.
+        logprobs: log-probability of each token after the filters.
+        raw_logprobs: the same before the filters.
+        sum_logprob: sum of `logprobs`.
+        slot: number of the independent sample that it belongs to; 0 in beam search.
+    """
+
+    tokens: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    raw_logprobs: tuple[float, ...] = ()
+    sum_logprob: float = 0.0
+    slot: int = 0
+
+    def extend(self, candidate: Candidate, slot: int = 0) -> Beam:
+        """This hypothesis with one token more."""
+        return Beam(
+            (*self.tokens, candidate.token),
+            (*self.logprobs, candidate.logprob),
+            (*self.raw_logprobs, candidate.raw_logprob),
+            self.sum_logprob + candidate.logprob,
+            slot,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A possible next token of a row."""
+
+    token: int
+    logprob: float
+    raw_logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Possible next tokens of every row, best first, on the host.
+
+    Attributes:
+        tokens: ids, (n_batch, n_candidate) int64.
+        logprobs: log-probabilities after the filters, (n_batch, n_candidate).
+        raw_logprobs: log-probabilities before the filters, (n_batch, n_candidate).
+    """
+
+    tokens: npt.NDArray[np.int64]
+    logprobs: npt.NDArray[Any]
+    raw_logprobs: npt.NDArray[Any]
+
+    def row(self, index: int) -> list[Candidate]:
+        """The candidates of one row that the filters left possible."""
+        columns = zip(
+            self.tokens[index].tolist(),
+            self.logprobs[index].tolist(),
+            self.raw_logprobs[index].tolist(),
+            strict=True,
+        )
+        return [Candidate(*column) for column in columns if column[1] > -np.inf]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchState:
+    """A search between two steps.
+
+    Attributes:
+        beams: living hypotheses, one for each row.
+        sources: for each of them the row of the last step that it continues.
+        finished: hypotheses that ended with the end token, in the order in which they were accepted.
+        is_done: whether the search needs no further step.
+    """
+
+    beams: tuple[Beam, ...] = (Beam(),)
+    sources: tuple[int, ...] = (0,)
+    finished: tuple[Beam, ...] = ()
+    is_done: bool = False
+
+
+class TokenDecoder(Protocol):
+    """Chooses the next tokens. Holds no state of its own: a step makes a new SearchState."""
+
+    def propose(self, logits: Array, state: SearchState) -> Array:
+        """Ids of the candidates of each row, (n_batch, n_candidate), from filtered logits (n_batch, n_vocab)."""
+        ...
+
+    def advance(self, state: SearchState, candidates: Candidates) -> SearchState:
+        """The state after one step."""
+        ...
+
+    def finish(self, state: SearchState) -> Sequence[Beam]:
+        """The hypotheses to rank; those cut off alive do not end with the end token."""
+        ...

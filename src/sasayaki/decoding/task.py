@@ -1,0 +1,232 @@
+"""The decode of one window as a state machine, and the loop that drives any number of them together."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from sasayaki.decoding.arrays import logsumexp, take_columns, to_numpy
+from sasayaki.decoding.beam_search import BeamSearchDecoder
+from sasayaki.decoding.filters.base import LogitFilter
+from sasayaki.decoding.filters.suppress import SuppressBlank, SuppressTokens, suppressed_tokens
+from sasayaki.decoding.filters.timestamps import ApplyTimestampRules
+from sasayaki.decoding.greedy import GreedyDecoder
+from sasayaki.decoding.prompt import InitialTokens, initial_tokens
+from sasayaki.decoding.ranker import MaximumLikelihoodRanker
+from sasayaki.decoding.search import Beam, Candidates, SearchState, TokenDecoder
+from sasayaki.errors import OptionError
+from sasayaki.inference.base import Array, AudioFeatures, Inference, Row
+from sasayaki.options import DecodingOptions
+from sasayaki.results import DecodingResult, Hypothesis
+from sasayaki.text.tokenizer import Tokenizer
+
+SECONDS_PER_TIMESTAMP = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a step takes from the engine to the host, in the engine's array type.
+
+    Attributes:
+        tokens: candidate ids, (n_batch, n_candidate).
+        logprobs: their log-probabilities after the filters, (n_batch, n_candidate).
+        raw_logprobs: the same before the filters.
+        no_speech_prob: in the first step, the probability of the no-speech token, shape ().
+    """
+
+    tokens: Array
+    logprobs: Array
+    raw_logprobs: Array
+    no_speech_prob: Array | None
+
+    def candidates(self) -> Candidates:
+        """The candidates on the host."""
+        return Candidates(to_numpy(self.tokens), to_numpy(self.logprobs), to_numpy(self.raw_logprobs))
+
+
+class DecodingTask:
+    """Decodes one window: `start`, then `propose` and `advance` until no row is left, then `finish`.
+
+    A step: logits → filters → token decoder → rows to feed next. The task never holds an engine, so tasks with
+    different options, prompts and ages can share each call of one.
+
+    Args:
+        audio: the encoded window.
+        tokenizer: of the language and task to decode.
+        options: how to decode; its language is not read, the tokenizer has it.
+        n_text_ctx: most tokens that the decoder can be fed.
+        n_vocab: size of the vocabulary.
+        suppress: the model's own list of tokens that `-1` in `suppress_tokens` stands for.
+        language_probs: of the detection, to be handed through to the result.
+
+    Raises:
+        OptionError: an option does not fit the model.
+    """
+
+    def __init__(
+        self,
+        audio: AudioFeatures,
+        tokenizer: Tokenizer,
+        options: DecodingOptions,
+        *,
+        n_text_ctx: int,
+        n_vocab: int,
+        suppress: Sequence[int] | None = None,
+        language_probs: dict[str, float] | None = None,
+    ) -> None:
+        self._audio = audio
+        self._tokenizer = tokenizer
+        self._options = options
+        self._language_probs = language_probs
+        self._initial = initial_tokens(tokenizer, options, n_text_ctx=n_text_ctx, n_vocab=n_vocab)
+        banned = suppressed_tokens(options, tokenizer, n_vocab, suppress)
+        self._filters = _filters(options, tokenizer, n_vocab, banned)
+        self._decoder = _token_decoder(options, tokenizer, self._initial)
+        self._ranker = MaximumLikelihoodRanker(tokenizer.eot, options.length_penalty)
+        self._state = SearchState()
+        self._n_steps = 0
+        self._no_speech_prob = math.nan
+
+    def start(self) -> list[Row]:
+        """The first row to feed; all beams and samples grow from it."""
+        return [Row(self._audio, self._initial.tokens, read=(self._initial.sot_index, -1))]
+
+    def propose(self, logits: Array) -> Proposal:
+        """Filter the logits of this task's rows, (n_batch, n_read, n_vocab), in place, and pick candidates."""
+        raw = logits[:, -1]
+        raw_norm = logsumexp(raw)
+        filtered = raw + 0  # a copy, whatever the array type
+        sampled = [beam.tokens for beam in self._state.beams]
+        for logit_filter in self._filters:
+            logit_filter.apply(filtered, sampled)
+        tokens = self._decoder.propose(filtered, self._state)
+        return Proposal(
+            tokens,
+            take_columns(filtered, tokens) - logsumexp(filtered)[:, None],
+            take_columns(raw, tokens) - raw_norm[:, None],
+            None if self._n_steps else self._no_speech(logits[0, 0]),
+        )
+
+    def advance(self, proposal: Proposal) -> list[Row]:
+        """Take one step of the search; the rows to feed next, none when the decode is over.
+
+        Raises:
+            OptionError: the filters have forbidden every token.
+        """
+        if proposal.no_speech_prob is not None:
+            self._no_speech_prob = float(proposal.no_speech_prob)
+        candidates = proposal.candidates()
+        if not any(candidates.row(row) for row in range(len(candidates.tokens))):
+            raise OptionError(
+                f"no token is left to sample at position {self._n_steps}: suppress_tokens and the other filters "
+                "forbid them all"
+            )
+        self._state = self._decoder.advance(self._state, candidates)
+        self._n_steps += 1
+        if self._state.is_done or self._n_steps >= self._initial.n_steps:
+            return []
+        return [
+            Row(self._audio, beam.tokens[-1:], source)
+            for beam, source in zip(self._state.beams, self._state.sources, strict=True)
+        ]
+
+    def finish(self) -> DecodingResult:
+        """Rank the hypotheses and build the result."""
+        ranked = self._ranker.rank(self._decoder.finish(self._state))
+        hypotheses = tuple(self._hypothesis(beam) for beam in ranked)
+        best = hypotheses[0]
+        return DecodingResult(
+            audio_features=self._audio.array,
+            language=self._tokenizer.language or "en",
+            language_probs=self._language_probs,
+            tokens=best.tokens,
+            text=best.text,
+            avg_logprob=best.avg_logprob,
+            no_speech_prob=self._no_speech_prob,
+            temperature=self._options.temperature,
+            compression_ratio=compression_ratio(best.text),
+            hypotheses=hypotheses,
+        )
+
+    def _hypothesis(self, beam: Beam) -> Hypothesis:
+        has_end = beam.tokens[-1:] == (self._tokenizer.eot,)
+        n_token = len(beam.tokens) - has_end
+        return Hypothesis(
+            tokens=beam.tokens[:n_token],
+            text=self._tokenizer.decode(beam.tokens[:n_token]).strip(),
+            sum_logprob=beam.sum_logprob,
+            score=self._ranker.score(beam),
+            token_logprobs=beam.logprobs[:n_token],
+            token_raw_logprobs=beam.raw_logprobs[:n_token],
+            stop="eot" if has_end else "length",
+        )
+
+    def _no_speech(self, logits: Array) -> Array:
+        """Probability of the no-speech token from raw logits (n_vocab,)."""
+        difference = logits[self._tokenizer.no_speech] - logsumexp(logits)
+        return math.e**difference
+
+
+def run_tasks(inference: Inference, tasks: Sequence[DecodingTask]) -> list[DecodingResult]:
+    """Drive all tasks to their end together; the order of results is that of the tasks.
+
+    Whatever happens, the session with its cache is closed.
+    """
+    session = inference.start()
+    try:
+        turns = [(task, task.start()) for task in tasks]
+        while turns:
+            logits = session.forward([row for _, rows in turns for row in rows])
+            offsets = [0, *accumulate(len(rows) for _, rows in turns)]
+            # All candidates are computed before the first one is read: a device is waited for once a step.
+            proposals = [
+                task.propose(logits[offset : offset + len(rows)])
+                for (task, rows), offset in zip(turns, offsets, strict=False)
+            ]
+            stepped = [
+                (task, _shift_sources(task.advance(proposal), offset))
+                for (task, _), proposal, offset in zip(turns, proposals, offsets, strict=False)
+            ]
+            turns = [(task, rows) for task, rows in stepped if rows]
+    finally:
+        session.close()
+    return [task.finish() for task in tasks]
+
+
+def _shift_sources(rows: list[Row], offset: int) -> list[Row]:
+    """A task counts its own rows from 0; in the shared call they stand behind those of the tasks before it."""
+    return [replace(row, source=offset + row.source) for row in rows if row.source is not None]
+
+
+def compression_ratio(text: str) -> float:
+    """UTF-8 bytes over zlib-compressed bytes; high when a text repeats itself."""
+    data = text.encode("utf-8")
+    return len(data) / len(zlib.compress(data))
+
+
+def _filters(options: DecodingOptions, tokenizer: Tokenizer, n_vocab: int, banned: Sequence[int]) -> list[LogitFilter]:
+    """The filters in the order in which they are applied."""
+    filters: list[LogitFilter] = []
+    if options.suppress_blank:
+        filters.append(SuppressBlank(tokenizer, n_vocab))
+    filters.append(SuppressTokens(banned, n_vocab))
+    if not options.without_timestamps:
+        limit = options.max_initial_timestamp
+        index = None if limit is None else round(limit / SECONDS_PER_TIMESTAMP)
+        filters.append(ApplyTimestampRules(tokenizer, index))
+    return filters
+
+
+def _token_decoder(options: DecodingOptions, tokenizer: Tokenizer, initial: InitialTokens) -> TokenDecoder:
+    if options.beam_size is not None:
+        return BeamSearchDecoder(tokenizer.eot, beam_size=options.beam_size, patience=options.patience or 1.0)
+    return GreedyDecoder(
+        tokenizer.eot,
+        temperature=options.temperature,
+        n_group=options.best_of or 1,
+        seed=options.seed,
+        n_steps=initial.n_steps,
+    )

@@ -1,0 +1,30 @@
+"""openai/whisper's functions of a model and its input; they call the methods of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sasayaki.audio import AudioSource
+from sasayaki.inference.base import Array
+from sasayaki.model import Whisper
+from sasayaki.options import DecodingOptions
+from sasayaki.results import DecodingResult, Transcription
+
+
+def decode(
+    model: Whisper, mel: Array, options: DecodingOptions | None = None, **overrides: Any
+) -> DecodingResult | list[DecodingResult]:
+    """`model.decode`: decode one window of 30 s, or a batch of them."""
+    return model.decode(mel, options, **overrides)
+
+
+def detect_language(
+    model: Whisper, mel: Array
+) -> tuple[int, dict[str, float]] | tuple[list[int], list[dict[str, float]]]:
+    """`model.detect_language`: language token and probabilities of a window, or lists of them for a batch."""
+    return model.detect_language(mel)
+
+
+def transcribe(model: Whisper, audio: AudioSource, **options: Any) -> Transcription:
+    """`model.transcribe`: transcribe a recording of any length."""
+    return model.transcribe(audio, **options)

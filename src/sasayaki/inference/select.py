@@ -1,0 +1,47 @@
+"""Picks the engine that runs a model."""
+
+from __future__ import annotations
+
+from sasayaki.checkpoints.names import Checkpoint
+from sasayaki.errors import OptionError
+from sasayaki.inference.base import Inference
+
+BACKENDS = ("auto", "openvino", "torch")
+
+
+def create_inference(
+    checkpoint: Checkpoint,
+    *,
+    backend: str = "auto",
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+) -> Inference:
+    """Build the engine for a checkpoint.
+
+    Args:
+        checkpoint: the model.
+        backend: `openvino` runs on the processor, `torch` on any device that PyTorch knows; `auto` takes torch for a
+            device that is not the processor, else openvino.
+        device: `cpu`, `cuda`, …; `auto` is the processor with openvino, and what PyTorch finds with torch.
+        precision: what the engine offers by that name; `auto` is its own choice.
+        threads: threads for one model; None is the engine's own choice.
+
+    Raises:
+        OptionError: a value is unknown, or device and backend do not go together.
+        BackendError: the engine is not installed.
+    """
+    if backend not in BACKENDS:
+        raise OptionError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if threads is not None and threads < 1:
+        raise OptionError(f"threads must be at least 1, got {threads}")
+    is_on_cpu = device in ("auto", "cpu")
+    if backend == "openvino" and not is_on_cpu:
+        raise OptionError(f"backend='openvino' runs on the processor, got device={device!r}; use backend='torch'")
+    if backend == "torch" or not is_on_cpu:
+        from sasayaki.inference.torch_backend import TorchInference
+
+        return TorchInference(checkpoint, device=device, precision=precision, threads=threads)
+    from sasayaki.inference.openvino_backend import OpenVINOInference
+
+    return OpenVINOInference(checkpoint, precision=precision, threads=threads)

@@ -1,0 +1,275 @@
+"""The Whisper object: a loaded model with everything that can be done with it. Here the parts are joined."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sasayaki.audio import AudioSource, load_audio, log_mel_spectrogram
+from sasayaki.audio.constants import N_FRAMES, N_SAMPLES
+from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
+from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
+from sasayaki.checkpoints.read import read_checkpoint
+from sasayaki.checkpoints.resolve import list_models, resolve
+from sasayaki.checkpoints.tables import alignment_heads_for
+from sasayaki.decoding.decode import Decoder
+from sasayaki.errors import AudioError
+from sasayaki.inference.base import Array, AudioFeatures, Inference
+from sasayaki.inference.select import create_inference
+from sasayaki.languages import to_language_code
+from sasayaki.options import DecodingOptions, TranscribeOptions, override
+from sasayaki.results import DecodingResult, Segment, Transcription
+from sasayaki.text.tokenizer import Tokenizer
+from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
+
+__all__ = ["Whisper", "available_models", "list_models", "load_model"]
+
+
+class Whisper:
+    """A loaded model. Threads may share it.
+
+    Made by `load_model`; the constructor is for engines and vocabularies of your own.
+
+    Args:
+        inference: the engine with the weights.
+        tokenizer: of the model's vocabulary.
+        suppress: token ids that `-1` in the option `suppress_tokens` stands for; None means non-speech symbols.
+        alignment_heads: (layer, head) pairs whose attention follows the audio; None when they are not known.
+        name: what it was loaded as.
+    """
+
+    def __init__(
+        self,
+        inference: Inference,
+        tokenizer: Tokenizer,
+        *,
+        suppress: tuple[int, ...] | None = None,
+        alignment_heads: tuple[tuple[int, int], ...] | None = None,
+        name: str = "",
+    ) -> None:
+        self.inference = inference
+        self.tokenizer = tokenizer
+        self.alignment_heads = alignment_heads
+        self.name = name
+        self._decoder = Decoder(inference, tokenizer, suppress)
+
+    def __repr__(self) -> str:
+        return f"Whisper({self.name!r}, {self.dims})"
+
+    @property
+    def dims(self) -> ModelDimensions:
+        """Sizes of the model."""
+        return self.inference.dims
+
+    @property
+    def is_multilingual(self) -> bool:
+        """Whether the model knows more languages than English."""
+        return self.dims.is_multilingual
+
+    def embed_audio(self, mel: Array) -> Array:
+        """Encoder output (n_audio_ctx, n_audio_state) of a mel (n_mels, 3000), or of a batch of them."""
+        features, is_single = self._encode(mel)
+        arrays = [feature.array for feature in features]
+        if is_single:
+            return arrays[0]
+        if isinstance(arrays[0], np.ndarray):
+            return np.stack(arrays)
+        import torch
+
+        return torch.stack(arrays)
+
+    def detect_language(self, mel: Array) -> tuple[int, dict[str, float]] | tuple[list[int], list[dict[str, float]]]:
+        """Detect the language of a window (n_mels, 3000), or of a batch of windows.
+
+        Returns:
+            The token of the likeliest language and the probability of every language; lists for a batch.
+
+        Raises:
+            OptionError: the model is English-only.
+            AudioError: the mel has a wrong shape or dtype.
+        """
+        features, is_single = self._encode(mel)
+        detected = self._decoder.detect_languages(features)
+        if is_single:
+            return detected[0].token, detected[0].probs
+        return [language.token for language in detected], [language.probs for language in detected]
+
+    def decode(
+        self, mel: Array, options: DecodingOptions | None = None, **overrides: Any
+    ) -> DecodingResult | list[DecodingResult]:
+        """Decode one window, or a batch of windows, of 30 s each.
+
+        Args:
+            mel: log-mel spectrogram (n_mels, 3000), or (n_audio, n_mels, 3000) for a batch; or encoder output
+                (n_audio_ctx, n_audio_state) of `embed_audio`, or a batch of it.
+            options: how to decode.
+            **overrides: fields of DecodingOptions that replace those of `options`.
+
+        Returns:
+            A DecodingResult, or a list of them for a batch. Each is what it would be alone.
+
+        Raises:
+            OptionError: an option cannot be used, or does not fit the model.
+            AudioError: the mel has a wrong shape or dtype.
+        """
+        settled = override(options or DecodingOptions(), overrides)
+        self._decoder.check(settled)
+        features, is_single = self._encode(mel)
+        results = self._decoder.decode(features, [settled] * len(features))
+        return results[0] if is_single else results
+
+    def transcribe(
+        self,
+        audio: AudioSource,
+        *,
+        progress: Progress | None = None,
+        options: TranscribeOptions | None = None,
+        **overrides: Any,
+    ) -> Transcription:
+        """Transcribe a recording of any length.
+
+        Args:
+            audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
+            progress: called after each window with the seconds done and the seconds there are.
+            options: how to transcribe.
+            **overrides: fields of TranscribeOptions that replace those of `options`.
+
+        Raises:
+            OptionError: an option cannot be used, or does not fit the model.
+            AudioError: the audio cannot be read.
+        """
+        settled = self._settle(options, overrides)
+        recording = self._record(audio)
+        language, probs = self._language(recording, settled)
+        segments = tuple(transcribe_segments(self._decoder, recording, settled, language=language, progress=progress))
+        return Transcription(
+            text="".join(segment.text for segment in segments),
+            segments=segments,
+            language=language,
+            language_probs=probs,
+            duration=recording.duration,
+            options=settled,
+        )
+
+    def stream(
+        self,
+        audio: AudioSource,
+        *,
+        progress: Progress | None = None,
+        options: TranscribeOptions | None = None,
+        **overrides: Any,
+    ) -> Iterator[Segment]:
+        """Yield the segments of a recording as soon as each is final; arguments and errors as in `transcribe`.
+
+        Options are checked and the audio is read at once, before the first segment is asked for.
+        """
+        settled = self._settle(options, overrides)
+        recording = self._record(audio)
+        language, _ = self._language(recording, settled)
+        return transcribe_segments(self._decoder, recording, settled, language=language, progress=progress)
+
+    def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
+        settled = override(options or TranscribeOptions(), overrides)
+        if not self.is_multilingual:
+            settled = _english_only(settled)
+        for temperature in settled.temperatures:
+            self._decoder.check(settled.for_window(temperature, language=settled.language, prompt=()))
+        return settled
+
+    def _record(self, audio: AudioSource) -> Recording:
+        samples = load_audio(audio)
+        mel = log_mel_spectrogram(samples, self.dims.n_mels, padding=N_SAMPLES)
+        return Recording(mel, mel.shape[-1] - N_FRAMES)
+
+    def _language(self, recording: Recording, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:
+        if options.language is not None:
+            return to_language_code(options.language), None
+        if not self.is_multilingual or not recording.content_frames:
+            return "en", None
+        return detect_recording_language(self._decoder, recording)
+
+    def _encode(self, mel: Array) -> tuple[list[AudioFeatures], bool]:
+        """Encoded windows of a mel or of encoder output, and whether it was a single one."""
+        dims = self.dims
+        shape = tuple(getattr(mel, "shape", ()))
+        if len(shape) not in (2, 3) or "float" not in str(mel.dtype):
+            raise AudioError(
+                f"expected a float array ({dims.n_mels}, {2 * dims.n_audio_ctx}) or a batch of them, got "
+                f"{getattr(mel, 'dtype', type(mel).__name__)} {shape}"
+            )
+        batch = mel[None] if len(shape) == 2 else mel
+        if shape[-2:] == (dims.n_audio_ctx, dims.n_audio_state):
+            return self.inference.wrap(batch), len(shape) == 2
+        if shape[-2:] != (dims.n_mels, 2 * dims.n_audio_ctx):
+            raise AudioError(
+                f"expected a mel of shape ({dims.n_mels}, {2 * dims.n_audio_ctx}), 30 seconds, got {shape[-2:]}; "
+                "use pad_or_trim, or transcribe for recordings of any length"
+            )
+        return self.inference.encode(batch), len(shape) == 2
+
+
+def load_model(
+    name: str | os.PathLike[str],
+    device: str = "auto",
+    download_root: str | os.PathLike[str] | None = None,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    local_files_only: bool = False,
+    show_progress: bool = False,
+) -> Whisper:
+    """Load a Whisper model.
+
+    Args:
+        name: a name such as `base` or `large-v3` (see `available_models`), a hub id, or the path of a file or folder
+            in the format of openai/whisper, Hugging Face, CTranslate2 or ggml.
+        device: `cpu`, `cuda`, …; `auto` leaves it to the backend.
+        download_root: cache folder to use instead of the Hugging Face one.
+        backend: `openvino`, `torch`, or `auto`.
+        precision: `float32`, `bfloat16`, `int8` (openvino), `float16` (torch), or `auto` for the fastest one that the
+            processor supports.
+        threads: threads to use; None leaves it to the engine.
+        local_files_only: never ask the hub.
+        show_progress: show progress bars of downloads on stderr.
+
+    Raises:
+        ModelNotFoundError: no such model.
+        CheckpointError: the model cannot be read.
+        BackendError: the engine is not installed.
+        OptionError: an argument has a value that cannot be used.
+    """
+    files = resolve(name, cache_dir=download_root, local_files_only=local_files_only, show_progress=show_progress)
+    checkpoint = read_checkpoint(files.paths if len(files.paths) > 1 else files.paths[0])
+    inference = create_inference(checkpoint, backend=backend, device=device, precision=precision, threads=threads)
+    return from_checkpoint(checkpoint, inference, name=files.name)
+
+
+def from_checkpoint(checkpoint: Checkpoint, inference: Inference, *, name: str = "") -> Whisper:
+    """Join a checkpoint's vocabulary and tables with the engine that runs it."""
+    return Whisper(
+        inference,
+        Tokenizer.for_vocab(checkpoint.dims.n_vocab, vocabulary=checkpoint.vocabulary),
+        suppress=checkpoint.suppress_tokens,
+        alignment_heads=checkpoint.alignment_heads or alignment_heads_for(name),
+        name=name,
+    )
+
+
+def available_models() -> list[str]:
+    """Names that `load_model` knows."""
+    return [*MODEL_NAMES, *(alias for alias in ALIASES if alias not in MODEL_NAMES)]
+
+
+def _english_only(options: TranscribeOptions) -> TranscribeOptions:
+    """The options with language and task replaced by what an English-only model can do, with a warning."""
+    code = None if options.language is None else to_language_code(options.language)
+    if code not in (None, "en") or options.task != "transcribe":
+        asked = f"language={options.language!r}, task={options.task!r}"
+        warnings.warn(f"an English-only model transcribes English; {asked} is not used", stacklevel=4)
+    return replace(options, language="en", task="transcribe")

@@ -1,0 +1,1 @@
+"""Transcription of recordings of any length."""

@@ -1,0 +1,74 @@
+"""Temperature fallback: a window is decoded again, hotter, until its result passes the thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from sasayaki.options import DecodingOptions, TranscribeOptions
+from sasayaki.results import Attempt, DecodingResult
+from sasayaki.transcribe.silence import is_silent
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The result that is kept for a window, and every attempt that was made."""
+
+    result: DecodingResult
+    attempts: tuple[Attempt, ...]
+
+
+def decode_with_fallback(
+    decode: Callable[[DecodingOptions], DecodingResult],
+    ladder: Iterable[DecodingOptions],
+    options: TranscribeOptions,
+) -> Fallback:
+    """Decode with each step of the ladder in turn until one result passes.
+
+    When none passes, the best is kept: among those whose compression ratio passes the one with the highest average
+    log-probability, else the one with the lowest compression ratio.
+    """
+    tried: list[tuple[DecodingResult, tuple[str, ...]]] = []
+    for step in ladder:
+        result = decode(step)
+        failed = failed_checks(result, options)
+        tried.append((result, failed))
+        if not failed:
+            break
+    results = [result for result, failed in tried if not failed] or [best_failure([r for r, _ in tried], options)]
+    return Fallback(results[0], tuple(_attempt(result, failed) for result, failed in tried))
+
+
+def failed_checks(result: DecodingResult, options: TranscribeOptions) -> tuple[str, ...]:
+    """Names of the thresholds that the result does not pass; a silent window passes all."""
+    if is_silent(result, options):
+        return ()
+    failed = []
+    if _is_repetitive(result, options):
+        failed.append("compression_ratio_threshold")
+    if options.logprob_threshold is not None and result.avg_logprob < options.logprob_threshold:
+        failed.append("logprob_threshold")
+    return tuple(failed)
+
+
+def best_failure(results: list[DecodingResult], options: TranscribeOptions) -> DecodingResult:
+    """The least bad of results that all failed; the first of equals."""
+    unrepetitive = [result for result in results if not _is_repetitive(result, options)]
+    if unrepetitive:
+        return max(unrepetitive, key=lambda result: result.avg_logprob)
+    return min(results, key=lambda result: result.compression_ratio)
+
+
+def _is_repetitive(result: DecodingResult, options: TranscribeOptions) -> bool:
+    limit = options.compression_ratio_threshold
+    return limit is not None and result.compression_ratio > limit
+
+
+def _attempt(result: DecodingResult, failed: tuple[str, ...]) -> Attempt:
+    return Attempt(
+        temperature=result.temperature,
+        avg_logprob=result.avg_logprob,
+        compression_ratio=result.compression_ratio,
+        no_speech_prob=result.no_speech_prob,
+        failed=failed,
+    )
