@@ -1,0 +1,36 @@
+"""From recordings to the log-mel spectrograms that the models take."""
+
+from sasayaki.audio.constants import (
+    CHUNK_LENGTH,
+    FRAMES_PER_SECOND,
+    HOP_LENGTH,
+    N_FFT,
+    N_FRAMES,
+    N_SAMPLES,
+    N_SAMPLES_PER_TOKEN,
+    SAMPLE_RATE,
+    TOKENS_PER_SECOND,
+)
+from sasayaki.audio.load import AudioSource, decode_blocks, load_audio
+from sasayaki.audio.mel import log_mel_spectrogram, mel_filters
+from sasayaki.audio.waveform import Waveform, as_waveform, pad_or_trim
+
+__all__ = [
+    "CHUNK_LENGTH",
+    "FRAMES_PER_SECOND",
+    "HOP_LENGTH",
+    "N_FFT",
+    "N_FRAMES",
+    "N_SAMPLES",
+    "N_SAMPLES_PER_TOKEN",
+    "SAMPLE_RATE",
+    "TOKENS_PER_SECOND",
+    "AudioSource",
+    "Waveform",
+    "as_waveform",
+    "decode_blocks",
+    "load_audio",
+    "log_mel_spectrogram",
+    "mel_filters",
+    "pad_or_trim",
+]
