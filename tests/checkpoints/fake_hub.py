@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self, *, with_body: bool) -> None:
         self.hub.requests.append(f"{self.command} {self.path}")
         path = self.path.partition("?")[0]
-        if path in (f"/api/models/{self.hub.repo}", f"/api/models/{self.hub.repo}/revision/main"):
+        if path == f"/api/models/{self.hub.repo}" or path.startswith(f"/api/models/{self.hub.repo}/revision/"):
             siblings = [{"rfilename": name} for name in self.hub.files]
             self.send_json({"id": self.hub.repo, "modelId": self.hub.repo, "sha": COMMIT, "siblings": siblings})
         elif path in (f"/api/models/{self.hub.repo}/tree/{revision}" for revision in ("main", COMMIT)):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -118,8 +119,13 @@ class Hub:
         """
         if self.offline:
             raise ModelNotFoundError(f"the hub was not asked: {self.offline}")
+        stored = path.resolve()
         try:
-            self._snapshot(repo, revision=path.parent.name, allow_patterns=[path.name], force_download=True)
+            # A cache of its own: huggingface_hub takes what is in the cache for good, some versions even if forced.
+            with tempfile.TemporaryDirectory(dir=stored.parent) as empty:
+                hub = replace(self, cache=Path(empty))
+                folder = hub._snapshot(repo, revision=path.parent.name, allow_patterns=[path.name])
+                os.replace((folder / path.name).resolve(), stored)
         except Exception as error:  # as in download
             raise ModelNotFoundError(_reason(error)) from error
 
