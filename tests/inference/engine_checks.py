@@ -53,9 +53,7 @@ class TwinChecker:
     texts: list[tuple[int, ...]] = field(default_factory=list)
 
     def forward(self, call: Sequence[PlannedRow]) -> None:
-        rows = [
-            Row(self.audios[row.audio], row.tokens, row.source, tuple(range(len(row.tokens)))) for row in call
-        ]
+        rows = [Row(self.audios[row.audio], row.tokens, row.source, tuple(range(len(row.tokens)))) for row in call]
         logits = np.asarray(self.session.forward(rows))
         self.texts = [(() if row.source is None else self.texts[row.source]) + row.tokens for row in call]
         for index, row in enumerate(call):

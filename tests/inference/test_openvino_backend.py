@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -84,9 +83,7 @@ def test_the_set_of_audios_may_change_between_calls(audios: list[AudioFeatures])
     check.forward([PlannedRow((1, 2), None, 0), PlannedRow((3,), None, 1)])
     check.forward([PlannedRow((4,), 1, 1)])  # audio 0 leaves
     check.forward([PlannedRow((5,), 0, 1), PlannedRow((6, 7), None, 2)])  # audio 2 joins
-    check.forward(
-        [PlannedRow((8,), 1, 2), PlannedRow((9,), None, 0), PlannedRow((9,), 0, 1)]
-    )  # the whole batch
+    check.forward([PlannedRow((8,), 1, 2), PlannedRow((9,), None, 0), PlannedRow((9,), 0, 1)])  # the whole batch
 
 
 def test_audios_of_different_batches_go_together() -> None:
@@ -150,10 +147,7 @@ def _beam_search(
     session = inference.start()
     for _ in range(30):
         if is_cached:
-            new = [
-                text if source is None else text[-1:]
-                for (text, _), source in zip(beams, sources, strict=True)
-            ]
+            new = [text if source is None else text[-1:] for (text, _), source in zip(beams, sources, strict=True)]
             logits = session.forward([Row(audio, t, s) for t, s in zip(new, sources, strict=True)])
         else:
             logits = inference.start().forward([Row(audio, text) for text, _ in beams])
@@ -162,8 +156,7 @@ def _beam_search(
         best = np.argsort(-scores, axis=None, kind="stable")[:4]
         sources = [int(flat) // DIMS.n_vocab for flat in best]
         beams = [
-            ((*beams[flat // DIMS.n_vocab][0], int(flat) % DIMS.n_vocab), float(scores.flat[flat]))
-            for flat in best
+            ((*beams[flat // DIMS.n_vocab][0], int(flat) % DIMS.n_vocab), float(scores.flat[flat])) for flat in best
         ]
     return beams
 
@@ -184,7 +177,7 @@ def test_wrapped_features_are_not_those_of_the_caller(audios: list[AudioFeatures
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("bfloat16", 0.05), ("int8", 0.1), ("auto", 0.1)])
-def test_lower_precisions_are_close(precision: Any, tolerance: float) -> None:
+def test_lower_precisions_are_close(precision: str, tolerance: float) -> None:
     try:
         inference = OpenVINOInference(CHECKPOINT, precision=precision, threads=1)
     except BackendError as error:
@@ -194,9 +187,7 @@ def test_lower_precisions_are_close(precision: Any, tolerance: float) -> None:
         assert_close(audio.array, TWIN.encode(window), tolerance)
     check = TwinChecker(inference.start(), TWIN, audios, tolerance)
     check.forward([PlannedRow((1, 2, 3), None, 0), PlannedRow((4,), None, 1)])
-    check.forward(
-        [PlannedRow((5,), 1, 1), PlannedRow((6, 7), None, 2), PlannedRow((8,), 0, 0)]
-    )  # a compact copy
+    check.forward([PlannedRow((5,), 1, 1), PlannedRow((6, 7), None, 2), PlannedRow((8,), 0, 0)])  # a compact copy
     check.forward([PlannedRow((9,), 1, 2)])
 
 

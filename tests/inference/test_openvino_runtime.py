@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from sasayaki.errors import BackendError, OptionError
@@ -23,27 +21,23 @@ from sasayaki.inference.openvino_runtime import PrecisionPlan
         ("float32", {"FP32", "INT8", "BF16"}, PrecisionPlan(has_int8_weights=False, is_bfloat16=False)),
     ],
 )
-def test_precision_follows_the_processor(precision: Any, capabilities: set[str], plan: PrecisionPlan) -> None:
+def test_precision_follows_the_processor(precision: str, capabilities: set[str], plan: PrecisionPlan) -> None:
     assert PrecisionPlan.choose(precision, capabilities) == plan
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])
-def test_a_precision_that_the_processor_lacks_is_refused(precision: Any) -> None:
+def test_a_precision_that_the_processor_lacks_is_refused(precision: str) -> None:
     with pytest.raises(BackendError, match=f"cannot compute in {precision}.*FP32.*precision='auto'"):
         PrecisionPlan.choose(precision, {"FP32"})
 
 
 def test_an_unknown_precision_is_refused() -> None:
-    with pytest.raises(
-        OptionError, match="precision must be one of auto, float32, bfloat16, int8, got 'float16'"
-    ):
-        PrecisionPlan.choose("float16", {"FP32"})  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="precision must be one of auto, float32, bfloat16, int8, got 'float16'"):
+        PrecisionPlan.choose("float16", {"FP32"})
 
 
 @pytest.mark.parametrize(("is_bfloat16", "name"), [(True, "bf16"), (False, "f32")])
 def test_the_cache_is_never_left_to_the_plug_in(is_bfloat16: bool, name: str) -> None:
-    options = PrecisionPlan(has_int8_weights=True, is_bfloat16=is_bfloat16).compile_options(
-        3, activation_group=0
-    )
+    options = PrecisionPlan(has_int8_weights=True, is_bfloat16=is_bfloat16).compile_options(3, activation_group=0)
     assert options["KV_CACHE_PRECISION"] == options["INFERENCE_PRECISION_HINT"] == name
     assert options["INFERENCE_NUM_THREADS"] == 3

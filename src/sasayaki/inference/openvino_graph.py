@@ -58,9 +58,7 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     results = []
     for layer in range(dims.n_text_layer):
         name = f"decoder.blocks.{layer}.cross_attn"
-        keys = split_heads(
-            layers.linear(features, f"{name}.key", scale=scale), dims.n_text_head, (0, 2, 3, 1)
-        )
+        keys = split_heads(layers.linear(features, f"{name}.key", scale=scale), dims.n_text_head, (0, 2, 3, 1))
         values = split_heads(layers.linear(features, f"{name}.value"), dims.n_text_head, _HEADS_FIRST)
         results.append(_result(keys, f"keys.{layer}", plan.element_type))
         results.append(_result(values, f"values.{layer}", plan.element_type))
@@ -71,7 +69,8 @@ def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     """One call of the decoder: new tokens of all rows to logits, with the self-attention cache as state.
 
     Inputs:
-        tokens, positions: (n_batch, n_new) int64.
+        embedded: token plus positional embeddings, (n_batch, n_new, n_text_state) float32. They are looked up
+            outside, where the tables may stay in a memory map.
         mask: (n_batch, 1, n_new, n_past + n_new) float32, added to the scores of self-attention.
         sources: line of the cache that each row takes over, (n_batch,) int32.
         read: columns whose logits are wanted, (n_batch, n_read) int64.
@@ -93,16 +92,14 @@ class _DecoderBuilder:
         self._n_width = self._dims.n_text_state // self._dims.n_text_head
         self._layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
         self._cross_type = plan.element_type
-        self._tokens = _parameter("tokens", [-1, -1], ov.Type.i64)
-        self._positions = _parameter("positions", [-1, -1], ov.Type.i64)
+        self._embedded = _parameter("embedded", [-1, -1, self._dims.n_text_state])
         self._mask = _parameter("mask", [-1, 1, -1, -1])
         self._sources = _parameter("sources", [-1], ov.Type.i32)
         self._read = _parameter("read", [-1, -1], ov.Type.i64)
         self._seats = _parameter("seats", [-1, -1], ov.Type.i64)
         self._places = _parameter("places", [-1], ov.Type.i64)
         self._parameters = [
-            self._tokens,
-            self._positions,
+            self._embedded,
             self._mask,
             self._sources,
             self._read,
@@ -114,12 +111,7 @@ class _DecoderBuilder:
 
     def build(self) -> Any:
         layers = self._layers
-        embedding = layers.array("decoder.token_embedding.weight")
-        positions = constant(layers.array("decoder.positional_embedding"))
-        axis = constant(np.array(0))
-        x = ops.add(
-            ops.gather(constant(embedding), self._tokens, axis), ops.gather(positions, self._positions, axis)
-        )
+        x = self._embedded
         for layer in range(self._dims.n_text_layer):
             block = f"decoder.blocks.{layer}"
             x = ops.add(x, self._self_attention(layers.layer_norm(x, f"{block}.attn_ln"), layer))
@@ -127,7 +119,7 @@ class _DecoderBuilder:
             x = layers.mlp(x, block)
         x = ops.gather(x, self._read, constant(np.array(1)), 1)
         x = layers.layer_norm(x, "decoder.ln")
-        logits = ops.matmul(x, layers.matrix(embedding), False, True)
+        logits = ops.matmul(x, layers.matrix(layers.array("decoder.token_embedding.weight")), False, True)
         result = _result(logits, "logits", ov.Type.f32)
         return ov.Model([result], self._sinks, self._parameters, "decoder")
 
@@ -177,7 +169,7 @@ class _DecoderBuilder:
         queries = ops.transpose(queries, constant(np.array(_HEADS_FIRST)))
         weights = ops.softmax(ops.matmul(queries, _as_float(keys), False, False), -1)
         attended = merge_heads(ops.matmul(weights, _as_float(values), False, False), n_state)
-        n_new = ops.gather(ops.shape_of(self._tokens), constant(np.array([1])), axis)
+        n_new = ops.gather(ops.shape_of(self._embedded), constant(np.array([1])), axis)
         shape = ops.concat([constant(np.array([-1])), n_new, constant(np.array([n_state]))], 0)
         rows = ops.gather(ops.reshape(attended, shape, False), self._places, axis)
         return self._layers.linear(rows, f"{name}.out")

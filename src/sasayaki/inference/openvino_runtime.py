@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from sasayaki.errors import BackendError, OptionError
 
@@ -14,9 +14,9 @@ try:
 except ModuleNotFoundError as error:
     raise BackendError("the OpenVINO engine needs the package openvino; run: pip install openvino") from error
 
-__all__ = ["Precision", "PrecisionPlan", "core", "ops", "ov"]
+__all__ = ["PRECISIONS", "PrecisionPlan", "core", "ops", "ov"]
 
-Precision = Literal["auto", "float32", "bfloat16", "int8"]
+PRECISIONS = ("auto", "float32", "bfloat16", "int8")
 
 
 @functools.cache
@@ -39,15 +39,15 @@ class PrecisionPlan:
     is_bfloat16: bool
 
     @classmethod
-    def choose(cls, precision: Precision, capabilities: set[str] | None = None) -> PrecisionPlan:
+    def choose(cls, precision: str, capabilities: set[str] | None = None) -> PrecisionPlan:
         """The plan of a precision on a processor with these capabilities, by default those of this one.
 
         Raises:
             OptionError: there is no such precision.
             BackendError: the processor cannot compute in it.
         """
-        if precision not in get_args(Precision):
-            raise OptionError(f"precision must be one of {', '.join(get_args(Precision))}, got {precision!r}")
+        if precision not in PRECISIONS:
+            raise OptionError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
         if capabilities is None:
             capabilities = set(core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
         has_bfloat16, has_int8 = "BF16" in capabilities, "INT8" in capabilities

@@ -106,14 +106,10 @@ def _check(rows: Sequence[Row], n_previous: int, dims: ModelDimensions) -> None:
         if min(row.tokens) < 0 or max(row.tokens) >= dims.n_vocab:
             raise ValueError(f"row {index} has a token outside 0 … {dims.n_vocab - 1}: {row.tokens}")
         if row.source is not None and not 0 <= row.source < n_previous:
-            raise ValueError(
-                f"row {index} continues row {row.source}, but the previous call had {n_previous} rows"
-            )
+            raise ValueError(f"row {index} continues row {row.source}, but the previous call had {n_previous} rows")
         n_tokens = len(row.tokens)
         if not row.read or min(row.read) < -n_tokens or max(row.read) >= n_tokens:
-            raise ValueError(
-                f"row {index} must read at positions within its {n_tokens} new tokens, got {row.read}"
-            )
+            raise ValueError(f"row {index} must read at positions within its {n_tokens} new tokens, got {row.read}")
 
 
 def _padded_tokens(rows: Sequence[Row], n_new: int) -> Ints:
