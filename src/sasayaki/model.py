@@ -245,7 +245,7 @@ def load_model(
         OptionError: an argument has a value that cannot be used.
     """
     files = resolve(name, cache_dir=download_root, local_files_only=local_files_only, show_progress=show_progress)
-    checkpoint = read_checkpoint(files.paths if len(files.paths) > 1 else files.paths[0])
+    checkpoint = read_checkpoint(files.checkpoint)
     inference = create_inference(checkpoint, backend=backend, device=device, precision=precision, threads=threads)
     return from_checkpoint(checkpoint, inference, name=files.name)
 
