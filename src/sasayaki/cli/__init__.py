@@ -1,0 +1,1 @@
+"""The command line: one module per command, joined in `sasayaki.cli.main`."""

@@ -1,0 +1,158 @@
+"""`sasayaki transcribe`: recordings to text on the terminal and to files."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import FlagConversionOff, Positional, UseAppendAction, arg
+
+from sasayaki.cli.console import for_each, note, one_line, say, worst
+from sasayaki.cli.inputs import check_files, check_input, read_input
+from sasayaki.cli.loading import Command, ModelOptions
+from sasayaki.cli.outputs import ALL, Job, parse_formats, plan_jobs
+from sasayaki.cli.progress import Report, progress_bar
+from sasayaki.errors import OptionError
+from sasayaki.options import TEMPERATURES, TranscribeOptions
+from sasayaki.results import Segment, Transcription
+from sasayaki.writers import format_timestamp, prepare_folder
+
+if TYPE_CHECKING:
+    from sasayaki.model import Whisper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transcribe(Command):
+    """Transcribe recordings: print the text as it is found; write files when a format or folder is given.
+
+    Options may be spelled with - or _, as in openai/whisper. None, none and an empty value mean None; True,
+    true, 1 and yes are true. Recordings of one run that have the same name get numbers: talk.srt, talk-2.srt.
+    A file whose name starts with - is given after --.
+    """
+
+    files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILE…")]
+    """Recordings in any format; - reads one from standard input."""
+
+    model: Annotated[ModelOptions, arg(name="")] = field(default_factory=ModelOptions)
+
+    output_format: Annotated[UseAppendAction[tuple[str, ...]], arg(aliases=["-f"])] = ()
+    """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `all`; give it more than once or with commas.
+    Without it none are written, or all where `--output_dir` is given."""
+
+    output_dir: Annotated[str | None, arg(aliases=["-o"])] = None
+    """Folder for the files, made if it is missing; None means the current one."""
+
+    verbose: bool | None = True
+    """True prints each segment with its times, False only shows progress, None is silent."""
+
+    progress: bool | None = None
+    """Whether to show a progress bar on stderr; None shows it on a terminal."""
+
+    temperature_increment_on_fallback: float | None = 0.2
+    """Step from a single `--temperature` up to 1.0, tried in turn; None or 0 tries that temperature alone."""
+
+    options: Annotated[TranscribeOptions, arg(name=""), FlagConversionOff] = field(default_factory=TranscribeOptions)
+
+    def run(self) -> int:
+        """Transcribe all files with one model.
+
+        Raises:
+            SasayakiError: when nothing can be done at all: options, folder or model cannot be used.
+        """
+        check_files(self.files)
+        options = self.effective_options()
+        jobs = self._jobs()
+        ready: list[Job] = []
+
+        def check(job: Job) -> None:
+            check_input(job.file)
+            job.check()
+            ready.append(job)
+
+        code = for_each(jobs, check, name=_file, debug=self.debug)
+        if not ready:
+            return code
+        model = self.model.load()
+        return worst(
+            code,
+            for_each(ready, lambda job: self._transcribe(model, job, options), name=_file, debug=self.debug),
+        )
+
+    def effective_options(self) -> TranscribeOptions:
+        """The options in force, with the temperatures that openai/whisper's command line would try.
+
+        Raises:
+            OptionError: when the increment is negative or not finite.
+        """
+        temperature, increment = self.options.temperature, self.temperature_increment_on_fallback
+        if increment is not None and not 0 <= increment < float("inf"):
+            raise OptionError(
+                f"temperature_increment_on_fallback must be None or a number of at least 0, got {increment}"
+            )
+        if temperature == TEMPERATURES:
+            temperature = TEMPERATURES[0]
+        if not isinstance(temperature, float):
+            return self.options
+        return replace(self.options, temperature=_ladder(temperature, increment))
+
+    def _jobs(self) -> list[Job]:
+        formats = parse_formats(self.output_format or ((ALL,) if self.output_dir else ()))
+        folder = prepare_folder(self.output_dir or ".") if formats else Path()
+        jobs = plan_jobs(self.files, formats, folder)
+        for job in jobs:
+            if job.is_renamed and formats:
+                note(f"{job.file}: its files are called {job.name}.*, as another recording has the same name")
+        return jobs
+
+    def _transcribe(self, model: Whisper, job: Job, options: TranscribeOptions) -> None:
+        with progress_bar(job.file, is_shown=self._has_bar()) as report:
+            transcription = self._collect(model, job.file, options, report)
+        job.write(transcription)
+
+    def _collect(self, model: Whisper, file: str, options: TranscribeOptions, report: Report | None) -> Transcription:
+        duration = 0.0
+
+        def progress(done: float, total: float) -> None:
+            nonlocal duration
+            duration = total
+            if report is not None:
+                report(done, total)
+
+        segments: list[Segment] = []
+        stream = model.stream(read_input(file), progress=progress, options=options)
+        if self.verbose and len(self.files) > 1:
+            say(f"{one_line(file)}:")
+        for segment in stream:
+            if self.verbose and not segments and model.is_multilingual and options.language is None:
+                note(f"{file}: language {segment.language}")
+            if self.verbose:
+                _print(segment)
+            segments.append(segment)
+        return Transcription(
+            text="".join(segment.text for segment in segments),
+            segments=tuple(segments),
+            language=segments[0].language if segments else options.language or "",
+            duration=duration,
+            options=options,
+        )
+
+    def _has_bar(self) -> bool:
+        return sys.stderr.isatty() and self.verbose is not None if self.progress is None else self.progress
+
+
+def _ladder(start: float, increment: float | None) -> tuple[float, ...]:
+    if not increment:
+        return (start,)
+    steps = int((1.0 - start) / increment + 1e-6)
+    return tuple(round(start + step * increment, 6) for step in range(max(0, steps) + 1))
+
+
+def _print(segment: Segment) -> None:
+    start, end = format_timestamp(segment.start), format_timestamp(segment.end)
+    say(f"[{start} --> {end}]  {one_line(segment.text)}")
+
+
+def _file(job: Job) -> str:
+    return job.file

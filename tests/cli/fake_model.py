@@ -1,0 +1,101 @@
+"""A model for command line tests that says fixed segments, remembers what it was asked for, and can misbehave."""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sasayaki
+from sasayaki.errors import AudioError, ModelNotFoundError
+from sasayaki.options import TranscribeOptions
+from sasayaki.results import Segment
+
+DURATION = 11.0
+
+
+def segment(start: float, end: float, text: str, **changes: Any) -> Segment:
+    """A segment with plausible figures."""
+    figures: dict[str, Any] = {
+        "id": 0,
+        "seek": 0,
+        "tokens": (1, 2),
+        "temperature": 0.0,
+        "avg_logprob": -0.2,
+        "compression_ratio": 1.2,
+        "no_speech_prob": 0.1,
+        "language": "en",
+    }
+    return Segment(start=start, end=end, text=text, **{**figures, **changes})
+
+
+SEGMENTS = (segment(0.0, 4.5, " Hello there."), segment(4.5, DURATION, " General words.", id=1))
+
+
+@dataclass
+class FakeModel:
+    """Answers every recording with `segments`; a recording's content may ask for trouble instead.
+
+    Content `broken` is no audio, `crash` is a fault of the program, `slow` never ends, `interrupt` is Ctrl-C.
+    """
+
+    segments: tuple[Segment, ...] = SEGMENTS
+    is_multilingual: bool = True
+    dims: Any = field(default_factory=lambda: types.SimpleNamespace(n_mels=80))
+    load_arguments: dict[str, Any] = field(default_factory=dict)
+    n_loads: int = 0
+    heard: list[str | bytes] = field(default_factory=list)
+    options: list[TranscribeOptions] = field(default_factory=list)
+
+    def load(self, name: str, device: str = "auto", download_root: str | None = None, **arguments: Any) -> FakeModel:
+        """Stands in for `sasayaki.load_model`."""
+        if name == "nonsense":
+            raise ModelNotFoundError("unknown model 'nonsense'.\nTried:\n  - this\n  - that")
+        if name == "crash":
+            raise RuntimeError("the engine broke")
+        self.n_loads += 1
+        self.load_arguments = {"model": name, "device": device, "model_dir": download_root, **arguments}
+        return self
+
+    def stream(
+        self,
+        audio: str | bytes,
+        *,
+        progress: Callable[[float, float], None] | None = None,
+        options: TranscribeOptions | None = None,
+    ) -> Iterator[Segment]:
+        """Stands in for `Whisper.stream`."""
+        content = audio if isinstance(audio, bytes) else Path(audio).read_bytes()
+        if content == b"broken":
+            raise AudioError(f"{audio!r} cannot be read as a recording")
+        self.heard.append(audio)
+        self.options.append(options or TranscribeOptions())
+        return self._segments(content, progress)
+
+    def _segments(self, content: bytes, progress: Callable[[float, float], None] | None) -> Iterator[Segment]:
+        for each in self.segments:
+            yield each
+            if content == b"crash":
+                raise RuntimeError("a fault\nof two lines")
+            if content == b"interrupt":
+                raise KeyboardInterrupt
+            if content == b"slow":
+                time.sleep(60)
+            if progress is not None:
+                progress(each.end, DURATION)
+
+
+def main() -> int:
+    """The command line with a fake model, for tests in a process of their own."""
+    sasayaki.load_model = FakeModel().load  # type: ignore[assignment]
+    from sasayaki.cli.main import main as sasayaki_main
+
+    return sasayaki_main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
