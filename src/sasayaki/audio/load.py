@@ -72,6 +72,8 @@ def decode_blocks(source: EncodedAudio, *, sample_rate: int = SAMPLE_RATE) -> It
             for block in _resample(_decode(container, stream, damage), sample_rate):
                 n_samples += len(block)
                 yield block
+    except AudioError:
+        raise
     except (FFmpegError, OSError, ValueError) as error:
         raise AudioError(f"{name} cannot be read as a recording: {_reason(error, source)}") from error
     if n_samples == 0:
@@ -169,11 +171,11 @@ def _open_container(reader: _Reader) -> Any:
 
 
 def _audio_stream(container: Any, name: str) -> Any:
-    stream = container.streams.best("audio")
-    if stream is None:
+    if not container.streams.audio:
         kinds = sorted({stream.type for stream in container.streams})
         raise AudioError(f"{name} has no audio stream, only {' and '.join(kinds) or 'a header'}")
-    if stream.codec_context is None:
+    stream = container.streams.best("audio")
+    if stream is None or stream.codec_context is None:
         raise AudioError(f"{name} has an audio stream that this FFmpeg has no decoder for")
     return stream
 
