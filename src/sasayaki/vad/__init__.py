@@ -1,0 +1,1 @@
+"""Where in a recording somebody speaks."""
