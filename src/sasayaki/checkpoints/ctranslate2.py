@@ -59,12 +59,11 @@ def read_ctranslate2(data: FileBytes) -> Checkpoint:
     Raises:
         CheckpointError: the file is damaged, of another kind, or its output layer is not the embedding.
     """
-    variables = _dequantised(_read_variables(data), data.source)
+    variables = _without_projection(_read_variables(data), data.source)
     weights: Variables = {}
-    for name, array in variables.items():
-        if array.ndim and name != _PROJECTION:
+    for name, array in _dequantised(variables, data.source).items():
+        if array.ndim:
             weights |= _canonical(name, array, data.source)
-    _check_projection(variables, data.source)
     files = SideFiles(data.folders)
     config = files.mapping("config.json")
     return build_checkpoint(
@@ -105,9 +104,7 @@ def _read_variables(data: FileBytes) -> Variables:
     for _ in range(cursor.number("I")):
         alias, name = _text(cursor), _text(cursor)
         if name not in variables:
-            raise CheckpointError(
-                f"{data.source}: {alias} stands for {name}, which is absent; fetch it again"
-            )
+            raise CheckpointError(f"{data.source}: {alias} stands for {name}, which is absent; fetch it again")
         variables[alias] = variables[name]
     return variables
 
@@ -155,15 +152,15 @@ def _canonical(name: str, array: npt.NDArray[Any], source: str) -> Variables:
     return {name: share for name, share in shares.items() if not name.endswith(".key.bias")}
 
 
-def _check_projection(variables: Variables, source: str) -> None:
-    """Whisper's output layer is its token embedding; a model where they differ is another model."""
+def _without_projection(variables: Variables, source: str) -> Variables:
+    """Drop the output layer, which must be the token embedding: usually an alias, at least equal."""
     projection, embedding = variables.get(_PROJECTION), variables.get(_EMBEDDING)
+    others = {name: array for name, array in variables.items() if not name.startswith(_PROJECTION)}
     if projection is None or embedding is None or projection is embedding:
-        return
+        return others
     if not np.array_equal(projection, embedding):
-        raise CheckpointError(
-            f"{source} has an output layer that differs from its token embedding: only tied ones work"
-        )
+        raise CheckpointError(f"{source} has an output layer other than its embedding: they must be equal")
+    return others
 
 
 def _dimensions(variables: Variables, weights: Variables, source: str) -> ModelDimensions:

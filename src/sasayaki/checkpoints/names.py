@@ -120,9 +120,7 @@ def build_checkpoint(
     else:
         check_weights(dims, weights, source)
     heads = alignment_heads or ()
-    if not heads or any(
-        not (0 <= layer < dims.n_text_layer and 0 <= head < dims.n_text_head) for layer, head in heads
-    ):
+    if not heads or any(not (0 <= layer < dims.n_text_layer and 0 <= head < dims.n_text_head) for layer, head in heads):
         alignment_heads = None
     return Checkpoint(dims, weights, alignment_heads, suppress_tokens, vocabulary, source)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ def alignment_heads(config: Mapping[str, Any], source: str) -> tuple[tuple[int, 
     if value is None:
         return None
     if not isinstance(value, list) or not all(_are_ints(pair) and len(pair) == 2 for pair in value):
-        raise CheckpointError(f"{source}: alignment_heads must be [layer, head] pairs, not {value!r:.80}")
+        raise CheckpointError(f"{source}: alignment_heads must be [layer, head] pairs, not {reprlib.repr(value)}")
     return tuple((layer, head) for layer, head in value)
 
 
@@ -63,7 +64,7 @@ def token_ids(config: Mapping[str, Any], key: str, source: str) -> tuple[int, ..
     if value is None:
         return None
     if not _are_ints(value):
-        raise CheckpointError(f"{source}: {key} must be a list of token ids, not {value!r:.80}")
+        raise CheckpointError(f"{source}: {key} must be a list of token ids, not {reprlib.repr(value)}")
     return tuple(sorted(set(value)))
 
 
