@@ -23,7 +23,7 @@ from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Trans
 if TYPE_CHECKING:
     from sasayaki.audio import load_audio, log_mel_spectrogram, pad_or_trim
     from sasayaki.functions import decode, detect_language, transcribe
-    from sasayaki.model import Whisper, available_models, load_model
+    from sasayaki.model import Whisper, available_models, get_model, load_model
 
 __version__ = "0.1.0"
 
@@ -46,6 +46,7 @@ __all__ = [
     "available_models",
     "decode",
     "detect_language",
+    "get_model",
     "load_audio",
     "load_model",
     "log_mel_spectrogram",
@@ -62,6 +63,7 @@ _LATE = {
     "transcribe": "sasayaki.functions",
     "Whisper": "sasayaki.model",
     "available_models": "sasayaki.model",
+    "get_model": "sasayaki.model",
     "load_model": "sasayaki.model",
 }
 

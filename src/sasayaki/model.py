@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from sasayaki.audio import AudioSource, load_audio, log_mel_spectrogram
 from sasayaki.audio.constants import N_FRAMES, N_SAMPLES
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
+from sasayaki.checkpoints.once import LoadOnce
 from sasayaki.checkpoints.read import read_checkpoint
 from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for
@@ -23,11 +24,12 @@ from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
 from sasayaki.options import DecodingOptions, TranscribeOptions, override
-from sasayaki.results import DecodingResult, Segment, Transcription
+from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
+from sasayaki.transcribe.stream import SegmentStream
 
-__all__ = ["Whisper", "available_models", "list_models", "load_model"]
+__all__ = ["SegmentStream", "Whisper", "available_models", "get_model", "list_models", "load_model"]
 
 
 class Whisper:
@@ -143,18 +145,7 @@ class Whisper:
             OptionError: an option cannot be used, or does not fit the model.
             AudioError: the audio cannot be read.
         """
-        settled = self._settle(options, overrides)
-        recording = self._record(audio)
-        language, probs = self._language(recording, settled)
-        segments = tuple(transcribe_segments(self._decoder, recording, settled, language=language, progress=progress))
-        return Transcription(
-            text="".join(segment.text for segment in segments),
-            segments=segments,
-            language=language,
-            language_probs=probs,
-            duration=recording.duration,
-            options=settled,
-        )
+        return self.stream(audio, progress=progress, options=options, **overrides).collect()
 
     def stream(
         self,
@@ -163,15 +154,19 @@ class Whisper:
         progress: Progress | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
-    ) -> Iterator[Segment]:
-        """Yield the segments of a recording as soon as each is final; arguments and errors as in `transcribe`.
+    ) -> SegmentStream:
+        """An iterator over the segments of a recording, each as soon as it is final.
 
-        Options are checked and the audio is read at once, before the first segment is asked for.
+        Arguments and errors are those of `transcribe`. Options are checked, the audio is read and its language is
+        settled at once; windows are decoded as segments are asked for.
         """
         settled = self._settle(options, overrides)
         recording = self._record(audio)
-        language, _ = self._language(recording, settled)
-        return transcribe_segments(self._decoder, recording, settled, language=language, progress=progress)
+        language, probs = self._language(recording, settled)
+        segments = transcribe_segments(self._decoder, recording, settled, language=language, progress=progress)
+        return SegmentStream(
+            segments, language=language, language_probs=probs, duration=recording.duration, options=settled
+        )
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
         settled = override(options or TranscribeOptions(), overrides)
@@ -250,6 +245,22 @@ def load_model(
     return from_checkpoint(checkpoint, inference, name=files.name)
 
 
+def get_model(name: str, *, backend: str = "auto", precision: str = "auto", threads: int | None = None) -> Whisper:
+    """`load_model`, once in a process, for callers that may ask at the same moment.
+
+    Callers with equal arguments share one model. It is kept until the process ends.
+    """
+    return _shared_models.get((name, backend, precision, threads))
+
+
+def _load_shared(key: tuple[str, str, str, int | None]) -> Whisper:
+    name, backend, precision, threads = key
+    return load_model(name, backend=backend, precision=precision, threads=threads)
+
+
+_shared_models = LoadOnce(_load_shared)
+
+
 def from_checkpoint(checkpoint: Checkpoint, inference: Inference, *, name: str = "") -> Whisper:
     """Join a checkpoint's vocabulary and tables with the engine that runs it."""
     return Whisper(
@@ -272,4 +283,4 @@ def _english_only(options: TranscribeOptions) -> TranscribeOptions:
     if code not in (None, "en") or options.task != "transcribe":
         asked = f"language={options.language!r}, task={options.task!r}"
         warnings.warn(f"an English-only model transcribes English; {asked} is not used", stacklevel=4)
-    return replace(options, language="en", task="transcribe")
+    return replace(options, language="en", task="transcribe", multilingual=False)

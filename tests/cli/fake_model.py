@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import sasayaki
 from sasayaki.errors import AudioError, ModelNotFoundError
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
+from sasayaki.transcribe.stream import SegmentStream
 
 DURATION = 11.0
 
@@ -34,6 +35,20 @@ def segment(start: float, end: float, text: str, **changes: Any) -> Segment:
 
 
 SEGMENTS = (segment(0.0, 4.5, " Hello there."), segment(4.5, DURATION, " General words.", id=1))
+
+
+def running(
+    segments: Iterable[Segment], options: TranscribeOptions | None = None, *, is_detected: bool = True
+) -> SegmentStream:
+    """A running transcription that gives these segments."""
+    options = options or TranscribeOptions()
+    return SegmentStream(
+        (each for each in segments),
+        language=options.language or "en",
+        language_probs={"en": 0.9, "de": 0.1} if is_detected and options.language is None else None,
+        duration=DURATION,
+        options=options,
+    )
 
 
 @dataclass
@@ -67,16 +82,19 @@ class FakeModel:
         *,
         progress: Callable[[float, float], None] | None = None,
         options: TranscribeOptions | None = None,
-    ) -> Iterator[Segment]:
+    ) -> SegmentStream:
         """Stands in for `Whisper.stream`."""
         content = audio if isinstance(audio, bytes) else Path(audio).read_bytes()
         if content == b"broken":
             raise AudioError(f"{audio!r} cannot be read as a recording")
         self.heard.append(audio)
-        self.options.append(options or TranscribeOptions())
-        return self._segments(content, progress)
+        options = options or TranscribeOptions()
+        self.options.append(options)
+        return running(self._segments(content, progress), options, is_detected=self.is_multilingual)
 
-    def _segments(self, content: bytes, progress: Callable[[float, float], None] | None) -> Iterator[Segment]:
+    def _segments(
+        self, content: bytes, progress: Callable[[float, float], None] | None
+    ) -> Generator[Segment, None, None]:
         for each in self.segments:
             yield each
             if content == b"crash":

@@ -21,7 +21,8 @@ from sasayaki.cli.main import main, parse
 from sasayaki.cli.transcribe import Transcribe
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
-from tests.cli.fake_model import SEGMENTS, FakeModel, segment
+from sasayaki.transcribe.stream import SegmentStream
+from tests.cli.fake_model import SEGMENTS, FakeModel, running, segment
 
 Recording = Callable[..., str]
 
@@ -45,12 +46,12 @@ def test_segments_are_printed_as_they_come(
 ) -> None:
     printed = []
 
-    def stream(*_: object, **__: object) -> Iterator[Segment]:
+    def segments() -> Iterator[Segment]:
         for each in SEGMENTS:
             yield each
             printed.append(capsys.readouterr().out)
 
-    monkeypatch.setattr(model, "stream", stream)
+    monkeypatch.setattr(model, "stream", lambda *_, **__: running(segments()))
     assert main(["transcribe", recording()]) == 0
     assert printed == LINES.splitlines(keepends=True)
 
@@ -275,9 +276,9 @@ def test_a_reader_that_goes_away_is_no_error(
 def test_a_warning_is_one_line(
     model: FakeModel, recording: Recording, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stream(*_: object, **__: object) -> Iterator[Segment]:
+    def stream(*_: object, **__: object) -> SegmentStream:
         warnings.warn("an English-only model\ntranscribes English", stacklevel=1)
-        return iter(SEGMENTS)
+        return running(SEGMENTS, TranscribeOptions(language="en"))
 
     monkeypatch.setattr(model, "stream", stream)
     with warnings.catch_warnings():
@@ -309,6 +310,8 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "condition_on_previous_text": ("False", False),
     "initial_prompt": ("x", "x"),
     "carry_initial_prompt": ("True", True),
+    "multilingual": ("True", True),
+    "language_detection_threshold": ("0.9", 0.9),
     "clip_timestamps": ("1,2", "1,2"),
 }
 

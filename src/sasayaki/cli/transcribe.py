@@ -112,31 +112,16 @@ class Transcribe(Command):
         job.write(transcription)
 
     def _collect(self, model: Whisper, file: str, options: TranscribeOptions, report: Report | None) -> Transcription:
-        duration = 0.0
-
-        def progress(done: float, total: float) -> None:
-            nonlocal duration
-            duration = total
-            if report is not None:
-                report(done, total)
-
-        segments: list[Segment] = []
-        stream = model.stream(read_input(file), progress=progress, options=options)
-        if self.verbose and len(self.files) > 1:
-            say(f"{one_line(file)}:")
-        for segment in stream:
-            if self.verbose and not segments and model.is_multilingual and options.language is None:
-                note(f"{file}: language {segment.language}")
-            if self.verbose:
+        """Print the segments as they come, and give the whole."""
+        stream = model.stream(read_input(file), progress=report, options=options)
+        if self.verbose:
+            if len(self.files) > 1:
+                say(f"{one_line(file)}:")
+            if stream.language_probs is not None:
+                note(f"{file}: language {stream.language}")
+            for segment in stream:
                 _print(segment)
-            segments.append(segment)
-        return Transcription(
-            text="".join(segment.text for segment in segments),
-            segments=tuple(segments),
-            language=segments[0].language if segments else options.language or "",
-            duration=duration,
-            options=options,
-        )
+        return stream.collect()
 
     def _has_bar(self) -> bool:
         return sys.stderr.isatty() and self.verbose is not None if self.progress is None else self.progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from sasayaki.alignment.timestamps import TokenSpan, split_window
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.audio.waveform import pad_or_trim
 from sasayaki.decoding.decode import Decoder
+from sasayaki.inference.base import AudioFeatures
 from sasayaki.options import DecodingOptions, TranscribeOptions, parse_clip_timestamps
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.text.tokenizer import Tokenizer
@@ -56,14 +57,14 @@ def transcribe_segments(
     *,
     language: str,
     progress: Progress | None = None,
-) -> Iterator[Segment]:
+) -> Generator[Segment, None, None]:
     """Yield the segments of a recording as they become final.
 
     Args:
         decoder: the model.
         recording: what to transcribe.
         options: how; its language is not read.
-        language: code of the language to decode in.
+        language: code of the language to decode in, or to begin with when each window's is detected.
         progress: told after each window how far the loop is.
     """
     tokenizer = decoder.tokenizer.with_language(language, options.task)
@@ -77,7 +78,10 @@ def transcribe_segments(
         seek = clip.start
         while seek < clip.end:
             end = min(seek + N_FRAMES, clip.end)
-            kept = _decode_window(decoder, recording.window(seek, end), options, language, context)
+            features = decoder.inference.encode(recording.window(seek, end))
+            if options.multilingual:
+                language = _window_language(decoder, features, options, language)
+            kept = _decode_window(decoder, features, options, language, context)
             advance = end - seek
             if not is_silent(kept.result, options):
                 split = split_window(kept.result.tokens, timestamp_begin=tokenizer.timestamp_begin, n_frames=end - seek)
@@ -101,15 +105,21 @@ def detect_recording_language(decoder: Decoder, recording: Recording) -> tuple[s
     return detected.code, detected.probs
 
 
+def _window_language(decoder: Decoder, features: list[AudioFeatures], options: TranscribeOptions, previous: str) -> str:
+    """The window's own language if it is likely enough, else that of the window before."""
+    detected = decoder.detect_languages(features)[0]
+    is_likely = detected.probs[detected.code] >= options.language_detection_threshold
+    return detected.code if is_likely else previous
+
+
 def _decode_window(
     decoder: Decoder,
-    mel: npt.NDArray[np.float32],
+    features: list[AudioFeatures],
     options: TranscribeOptions,
     language: str,
     context: Context,
 ) -> Fallback:
-    """Encode once, then decode at each temperature until a result passes."""
-    features = decoder.inference.encode(mel)
+    """Decode one encoded window at each temperature until a result passes."""
     prompt = context.prompt()
     ladder = (options.for_window(temperature, language=language, prompt=prompt) for temperature in options.temperatures)
 
