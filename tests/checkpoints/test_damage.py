@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,6 +45,25 @@ def read_or_refuse(path: Path, content: bytes) -> None:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < _MEMORY_LIMIT
+
+
+@pytest.mark.parametrize("shape", [[0, 2**32 - 1, 2**32 - 1, 2**32 - 32], [1] * 70, [0] * 70, [2**70], [-1], [0, -1]])
+def test_impossible_shapes_are_refused(shape: list[int], tmp_path: Path) -> None:
+    tensor = np.zeros(1 if 0 not in shape else 0, np.float32)
+    path = writers.write_safetensors(tmp_path / "f", {"x": tensor}, "float32")
+    content = path.read_bytes()[8:].replace(b"[%d]" % tensor.size, json.dumps(shape).encode())
+    path.write_bytes(struct.pack("<Q", len(content) - tensor.nbytes) + content)
+    with pytest.raises(CheckpointError, match=r"impossible shape|is described as"):
+        read_checkpoint(path)
+    if len(shape) == 4:
+        for kind in (0, 8):
+            with pytest.raises(CheckpointError, match="impossible shape"):
+                read_checkpoint(write_ggml_tensor(tmp_path / "g", shape, kind))
+
+
+def write_ggml_tensor(path: Path, shape: list[int], kind: int) -> Path:
+    signed = [size - 2**32 if size >= 2**31 else size for size in shape]
+    return writers.write_ggml(path, [("x", signed, kind, b"")], kind=2007)
 
 
 @pytest.mark.parametrize("kind", FORMATS)

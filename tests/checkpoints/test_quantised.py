@@ -124,6 +124,12 @@ def test_scales_of_the_wrong_shape_are_refused(tmp_path: Path) -> None:
         read_checkpoint(writers.write_ctranslate2(tmp_path, stored))
 
 
+def test_a_number_of_heads_must_be_whole(tmp_path: Path) -> None:
+    stored = {n: (a, "float32") for n, a in writers.ctranslate2_variables(writers.random_weights("float32")).items()}
+    with pytest.raises(CheckpointError, match="lacks a whole encoder/num_heads"):
+        read_checkpoint(writers.write_ctranslate2(tmp_path, stored, heads_type="float16"))
+
+
 def test_a_ctranslate2_output_layer_of_its_own_is_refused(tmp_path: Path) -> None:
     stored = {n: (a, "float32") for n, a in writers.ctranslate2_variables(writers.random_weights("float32")).items()}
     folder = writers.write_ctranslate2(tmp_path, stored)

@@ -146,11 +146,11 @@ def _ctranslate2_name(name: str) -> str:
     return f"{path}/{ {'weight': 'gamma', 'bias': 'beta'}[leaf] if norm else leaf }"
 
 
-def write_ctranslate2(folder: Path, variables: Mapping[str, tuple[np.ndarray, str]]) -> Path:
+def write_ctranslate2(folder: Path, variables: Mapping[str, tuple[np.ndarray, str]], heads_type: str = "int16") -> Path:
     """A folder with model.bin, config.json and vocabulary.txt; a variable comes with its stored type."""
     kinds = ["float32", "int8", "int16", "int32", "float16", "bfloat16"]
     stored = dict(variables) | {
-        "encoder/num_heads": (np.array(DIMS.n_audio_head), "int16"),
+        "encoder/num_heads": (np.array(DIMS.n_audio_head), heads_type),
         "decoder/num_heads": (np.array(DIMS.n_text_head), "int16"),
         "decoder/activation": (np.array(3), "int8"),
     }

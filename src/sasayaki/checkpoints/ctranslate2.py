@@ -173,8 +173,8 @@ def _dimensions(variables: Variables, weights: Variables, source: str) -> ModelD
 
     def heads(side: str) -> int:
         stored = variables.get(f"{side}/num_heads")
-        if stored is None or stored.ndim:
-            raise CheckpointError(f"{source} lacks {side}/num_heads: convert it with a newer CTranslate2")
+        if stored is None or stored.ndim or stored.dtype.kind != "i":
+            raise CheckpointError(f"{source} lacks a whole {side}/num_heads: convert it with a newer CTranslate2")
         return int(stored)
 
     def layers(side: str) -> int:

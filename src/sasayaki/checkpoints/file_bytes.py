@@ -61,7 +61,14 @@ class FileBytes:
     def array(self, dtype: str, shape: Sequence[int], offset: int) -> npt.NDArray[Any]:
         """The array of that little-endian type and shape stored at `offset`; bfloat16 comes as float32."""
         data = self.view(offset, math.prod(shape) * item_size(dtype))
-        return decode(dtype, data).reshape(shape)
+        return self.shaped(decode(dtype, data), shape)
+
+    def shaped(self, flat: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
+        """A view of `flat` in a shape that the file gives, which NumPy may refuse even where sizes match."""
+        try:
+            return flat.reshape(shape)
+        except ValueError as error:
+            raise CheckpointError(f"{self.source} has a tensor of impossible shape: {error}") from error
 
 
 class Cursor:

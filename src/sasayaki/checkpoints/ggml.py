@@ -108,4 +108,4 @@ def _read_blocks(
         raise CheckpointError(f"{what} {shape} is quantised, but its rows are no multiple of {BLOCK} long")
     block = BLOCK_TYPES[kind]
     data = cursor.take(math.prod(shape) // BLOCK * block.layout.itemsize)
-    return dequantise(block, data).reshape(shape)
+    return cursor.data.shaped(dequantise(block, data), shape)
