@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import tiktoken
@@ -21,10 +22,13 @@ TRANSCRIBE, SOT_LM, SOT_PREV, NO_SPEECH, NO_TIMESTAMPS, TIMESTAMP_BEGIN = range(
 N_VOCAB = TIMESTAMP_BEGIN + N_TIMESTAMPS
 
 
-def byte_tokenizer(language: str | None = "en", task: str | None = "transcribe") -> Tokenizer:
+@cache
+def byte_tokenizer(
+    language: str | None = "en", task: str | None = "transcribe", *, n_timestamps: int = N_TIMESTAMPS
+) -> Tokenizer:
     """A multilingual tokenizer with one token for each byte and five languages."""
     special = SpecialTokens(
-        n_vocab=N_VOCAB,
+        n_vocab=TIMESTAMP_BEGIN + n_timestamps,
         eot=EOT,
         sot=SOT,
         languages={code: SOT + 1 + place for place, code in enumerate(LANGUAGES)},
@@ -35,6 +39,7 @@ def byte_tokenizer(language: str | None = "en", task: str | None = "transcribe")
         no_speech=NO_SPEECH,
         no_timestamps=NO_TIMESTAMPS,
         timestamp_begin=TIMESTAMP_BEGIN,
+        n_timestamps=n_timestamps,
     )
     encoding = tiktoken.Encoding(
         "bytes",
@@ -203,8 +208,8 @@ def start_of_sampling(history: Sequence[int]) -> int:
     return max(place for place, token in enumerate(history) if EOT < token < TIMESTAMP_BEGIN) + 1
 
 
-def english_tokenizer() -> Tokenizer:
+def english_tokenizer(*, n_timestamps: int = N_TIMESTAMPS) -> Tokenizer:
     """A tokenizer of an English-only model, over bytes."""
-    multilingual = byte_tokenizer()
+    multilingual = byte_tokenizer(n_timestamps=n_timestamps)
     special = replace(multilingual.special, is_multilingual=False)
     return Tokenizer(multilingual.encoding, special, None, None)
