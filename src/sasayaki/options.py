@@ -7,6 +7,7 @@ Python signatures, the command line and the documents are made from these datacl
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -79,9 +80,17 @@ class WindowOptions:
         _real_number("patience", self.patience)
         _real_number("length_penalty", self.length_penalty, least=0, most=1)
         _real_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
-        _text_or_tokens("prefix", self.prefix)
-        parse_suppress_tokens(self.suppress_tokens)
+        for name in ("suppress_blank", "without_timestamps", "fp16"):
+            _flag(name, getattr(self, name))
+        self._keep("prefix", _text_or_tokens("prefix", self.prefix))
+        suppressed = parse_suppress_tokens(self.suppress_tokens)
+        if not isinstance(self.suppress_tokens, (str, type(None))):
+            self._keep("suppress_tokens", suppressed)
         self._check_beams()
+
+    def _keep(self, name: str, value: object) -> None:
+        """Store a checked copy, which neither the caller's list nor a used-up iterator can change."""
+        object.__setattr__(self, name, value)
 
     def _tasks(self) -> tuple[str, ...]:
         return TASKS
@@ -93,10 +102,11 @@ class WindowOptions:
             raise OptionError(f"patience must be above 0, got {self.patience}")
         if self.beam_size is None:
             raise OptionError(f"patience={self.patience} needs beam_size: it scales the number of beams")
-        if round(self.beam_size * self.patience) < 1:
+        n_finished = float(self.beam_size) * self.patience
+        if not (math.isfinite(n_finished) and round(n_finished) >= 1):
             raise OptionError(
-                f"beam_size={self.beam_size} with patience={self.patience} would collect no sequence at all; "
-                "round(beam_size * patience) must be at least 1"
+                f"beam_size={self.beam_size} with patience={self.patience} would collect {n_finished} sequences; "
+                "round(beam_size * patience) must be at least 1, and finite"
             )
 
 
@@ -112,8 +122,8 @@ class DecodingOptions(WindowOptions):
 
     def __post_init__(self) -> None:
         WindowOptions.__post_init__(self)
-        _real_number("temperature", self.temperature, least=0)
-        _text_or_tokens("prompt", self.prompt)
+        _temperature(self.temperature)
+        self._keep("prompt", _text_or_tokens("prompt", self.prompt))
         if self.beam_size is not None and self.best_of is not None:
             raise OptionError(
                 f"beam_size={self.beam_size} and best_of={self.best_of} exclude each other in one decode: "
@@ -160,6 +170,12 @@ class TranscribeOptions(WindowOptions):
     carry_initial_prompt: bool = False
     """Whether `initial_prompt` stands before the prompt of every window."""
 
+    multilingual: bool = False
+    """Whether the language is detected anew in every window."""
+
+    language_detection_threshold: float = 0.5
+    """With `multilingual`, a window keeps the language of the one before it unless its own is at least this likely."""
+
     clip_timestamps: str | Sequence[float] = "0"
     """Stretches to transcribe, `start,end,start,end,…` in seconds; the last end may be left out."""
 
@@ -167,14 +183,21 @@ class TranscribeOptions(WindowOptions):
         WindowOptions.__post_init__(self)
         if isinstance(self.temperature, str):
             raise OptionError(f"temperature must be a number or several, got {self.temperature!r}")
+        if isinstance(self.temperature, Iterable):
+            self._keep("temperature", tuple(self.temperature))
         for temperature in self.temperatures:
-            _real_number("temperature", temperature, least=0)
+            _temperature(temperature)
         if not self.temperatures:
             raise OptionError("temperature must hold at least one number, got none")
         for name in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold"):
             _real_number(name, getattr(self, name))
-        _text_or_tokens("initial_prompt", self.initial_prompt)
-        parse_clip_timestamps(self.clip_timestamps)
+        _real_number("language_detection_threshold", self.language_detection_threshold, least=0, most=1)
+        for name in ("condition_on_previous_text", "carry_initial_prompt", "multilingual"):
+            _flag(name, getattr(self, name))
+        self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
+        clips = parse_clip_timestamps(self.clip_timestamps)
+        if not isinstance(self.clip_timestamps, str):
+            self._keep("clip_timestamps", clips)
 
     @property
     def temperatures(self) -> tuple[float, ...]:
@@ -230,8 +253,8 @@ def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
     Raises:
         OptionError: when an entry is not a number of seconds, or a clip ends before it starts.
     """
-    entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else list(value)
     try:
+        entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else list(value)
         seconds = tuple(float(entry) for entry in entries)
     except (TypeError, ValueError):
         raise OptionError(f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}") from None
@@ -262,26 +285,40 @@ def _real_number(name: str, value: object, *, least: float = -math.inf, most: fl
         return
     if isinstance(value, bool) or not isinstance(value, Real):
         raise OptionError(f"{name} must be a number, got {value!r}")
-    if not math.isfinite(value):
+    if not _is_finite(value):
         raise OptionError(f"{name} must be finite, got {value}")
     if not least <= float(value) <= most:
         raise OptionError(f"{name} must lie between {least} and {most}, got {value}")
 
 
-def _text_or_tokens(name: str, value: object) -> None:
+def _is_finite(value: Any) -> bool:
+    return bool(abs(value) <= sys.float_info.max)  # an int may be too large for a float
+
+
+def _temperature(value: object) -> None:
+    if value is None:
+        raise OptionError("temperature must be a number, got None; 0 takes the likeliest tokens")
+    _real_number("temperature", value, least=0)
+
+
+def _flag(name: str, value: object) -> None:
+    if value not in (True, False):
+        raise OptionError(f"{name} must be true or false, got {value!r}")
+
+
+def _text_or_tokens(name: str, value: object) -> str | tuple[int, ...] | None:
     if value is None or isinstance(value, str):
-        return
-    if not isinstance(value, Iterable):
+        return value
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
         raise OptionError(f"{name} must be text or token ids, got {value!r}")
-    for token in value:
-        _token_id(name, token, least=0)
+    return tuple(_token_id(name, token, least=0) for token in value)
 
 
 def _token_id(name: str, entry: Any, *, least: int) -> int:
     try:
         token = int(entry)
         is_whole = isinstance(entry, str) or token == entry
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         is_whole = False
     if not is_whole or token < least:
         raise OptionError(f"{name} must hold token ids of at least {least}, got {entry!r}")

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
 from sasayaki.options import TranscribeOptions
@@ -36,8 +37,11 @@ class Record:
         return getattr(self, name) if name in self.keys() else default
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dicts, lists, strings and numbers, fit for JSON: what is not finite becomes None."""
-        return {name: _plain(self[name]) for name in self.keys()}
+        """Plain dicts, lists, strings and numbers, fit for JSON.
+
+        What is not finite becomes None. Arrays (`audio_features`) are left out.
+        """
+        return _plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +79,7 @@ class Hypothesis(Record):
 class DecodingResult(Record):
     """The result of one window; names are those of openai/whisper."""
 
-    audio_features: Any = field(repr=False)
+    audio_features: Any = field(repr=False, metadata={"is_array": True})
     """Encoder output, (n_audio_ctx, n_audio_state), in the engine's array type."""
 
     language: str
@@ -182,13 +186,20 @@ class Transcription(Record):
     """The options that were in force."""
 
 
+def _plain_fields(value: Any) -> dict[str, Any]:
+    plain = (f for f in dataclasses.fields(value) if not f.metadata.get("is_array"))
+    return {f.name: _plain(getattr(value, f.name)) for f in plain}
+
+
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return _plain_fields(value)
     if isinstance(value, Mapping):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value) if math.isfinite(value) else None
     return value

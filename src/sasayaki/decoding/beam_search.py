@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sasayaki.decoding.arrays import top_k
 from sasayaki.decoding.search import Beam, Candidates, SearchState
@@ -20,6 +21,8 @@ class BeamSearchDecoder:
     3. Finished ones enter the pool, best first, while it holds fewer than round(beam_size * patience);
        none is ever replaced. A full pool ends the search (https://arxiv.org/abs/2204.05424).
     4. At the end, living hypotheses fill the pool up to `beam_size`, best first.
+
+    Tokens of probability zero are no offers, so fewer hypotheses may live; a search without any offer ends.
 
     Args:
         eot: id of the end token.
@@ -41,6 +44,8 @@ class BeamSearchDecoder:
         offers = [
             (row, beam.extend(candidate)) for row, beam in enumerate(state.beams) for candidate in candidates.row(row)
         ]
+        if not offers:
+            return replace(state, is_done=True)
         offers.sort(key=lambda offer: offer[1].sum_logprob, reverse=True)
         living: list[tuple[int, Beam]] = []
         finished = list(state.finished)

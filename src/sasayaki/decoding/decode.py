@@ -55,7 +55,7 @@ class Decoder:
         tasks: dict[int, DecodingTask] = {}
         for index, (audio, option) in enumerate(zip(audios, options, strict=True)):
             if option.task == "lang_id":
-                results[index] = _language_result(audio, option, detected.get(index))
+                results[index] = _language_result(audio, detected.get(index))
             else:
                 tasks[index] = self._task(audio, option, detected.get(index))
         results.update(zip(tasks, run_tasks(self.inference, list(tasks.values())), strict=True))
@@ -64,10 +64,10 @@ class Decoder:
     def _detect_missing(
         self, audios: Sequence[AudioFeatures], options: Sequence[DecodingOptions]
     ) -> dict[int, DetectedLanguage]:
-        """The languages of the windows whose options leave them open; English-only models have nothing open."""
+        """The languages of the windows whose options ask for them or leave them open; nothing is open in English."""
         if not self.inference.dims.is_multilingual:
             return {}
-        missing = [index for index, option in enumerate(options) if option.language is None]
+        missing = [index for index, option in enumerate(options) if option.language is None or option.task == "lang_id"]
         return dict(zip(missing, self.detect_languages([audios[index] for index in missing]), strict=True))
 
     def _task(self, audio: AudioFeatures, options: DecodingOptions, detected: DetectedLanguage | None) -> DecodingTask:
@@ -86,12 +86,10 @@ class Decoder:
         return self.tokenizer.with_language(language, task)
 
 
-def _language_result(
-    audio: AudioFeatures, options: DecodingOptions, detected: DetectedLanguage | None
-) -> DecodingResult:
+def _language_result(audio: AudioFeatures, detected: DetectedLanguage | None) -> DecodingResult:
     """What task `lang_id` gives: a language and no text."""
     return DecodingResult(
         audio_features=audio.array,
-        language=detected.code if detected else options.language or "en",
+        language=detected.code if detected else "en",
         language_probs=detected.probs if detected else None,
     )

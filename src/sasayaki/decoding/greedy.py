@@ -28,7 +28,8 @@ class GreedyDecoder:
         self._eot = eot
         self._temperature = temperature
         self._n_group = n_group
-        self._draws = np.random.default_rng(seed).random((n_group, n_steps))
+        seeds = np.random.SeedSequence(seed).spawn(n_group)
+        self._draws = np.stack([np.random.default_rng(own).random(n_steps) for own in seeds])
 
     def propose(self, logits: Array, state: SearchState) -> Array:
         """The one token of each row; in the first step, when all samples share a row, one for each sample."""
@@ -38,19 +39,26 @@ class GreedyDecoder:
             draws = self._draws[None, :, 0]
         else:
             draws = np.array([[self._draws[beam.slot, len(beam.tokens)]] for beam in state.beams])
-        return _sample(logits / self._temperature, draws)
+        return _sample(logits, self._temperature, draws)
 
     def advance(self, state: SearchState, candidates: Candidates) -> SearchState:
-        """Extend every sample by its token; those that reach the end leave."""
-        grown: list[tuple[int, Beam]] = []
+        """Extend every sample by its token; those that reach the end, or have no token left to them, leave."""
+        living: list[tuple[int, Beam]] = []
+        finished = list(state.finished)
         for row, beam in enumerate(state.beams):
-            for slot, candidate in enumerate(candidates.row(row), start=beam.slot):
-                grown.append((row, beam.extend(candidate, slot)))
-        living = [(row, beam) for row, beam in grown if beam.tokens[-1] != self._eot]
+            offers = candidates.row(row)
+            if not offers:
+                finished.append(beam)
+            for slot, candidate in enumerate(offers, start=beam.slot):
+                grown = beam.extend(candidate, slot)
+                if candidate.token == self._eot:
+                    finished.append(grown)
+                else:
+                    living.append((row, grown))
         return SearchState(
             beams=tuple(beam for _, beam in living),
             sources=tuple(row for row, _ in living),
-            finished=(*state.finished, *(beam for _, beam in grown if beam.tokens[-1] == self._eot)),
+            finished=tuple(finished),
             is_done=not living,
         )
 
@@ -59,12 +67,15 @@ class GreedyDecoder:
         return sorted((*state.finished, *state.beams), key=lambda beam: beam.slot)
 
 
-def _sample(logits: Array, draws: np.ndarray) -> Array:
+def _sample(logits: Array, temperature: float, draws: np.ndarray) -> Array:
     """Invert the cumulative distribution of each row of `logits` at `draws` (n_batch, n_sample) in [0, 1)."""
     xp = array_namespace(logits)
-    weights = xp.exp(xp.astype(logits - xp.max(logits, axis=-1)[:, None], xp.float64))
+    # The largest is 0 before it is divided, so no temperature is too small.
+    shifted = xp.astype(logits, xp.float64) - xp.astype(xp.max(logits, axis=-1), xp.float64)[:, None]
+    weights = xp.exp(shifted / temperature)
     sums = weights.cumsum(-1)  # the array API's own name for it is newer than the libraries we accept
     targets = like(draws, sums) * sums[:, -1:]
+    inner = sums[:, :-1]  # without the total, so that no rounding leads past the vocabulary
     if is_torch_array(sums):
-        return xp.searchsorted(sums, targets, side="right")
-    return np.stack([np.searchsorted(s, t, side="right") for s, t in zip(sums, targets, strict=True)])
+        return xp.searchsorted(inner.contiguous(), targets, side="right")
+    return np.stack([np.searchsorted(s, t, side="right") for s, t in zip(inner, targets, strict=True)])

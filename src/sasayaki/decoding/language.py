@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sasayaki.decoding.arrays import to_numpy
-from sasayaki.errors import OptionError
+from sasayaki.errors import BackendError, OptionError
 from sasayaki.inference.base import AudioFeatures, Inference, Row
 from sasayaki.text.tokenizer import Tokenizer
 
@@ -35,6 +35,7 @@ def detect_languages(
 
     Raises:
         OptionError: the model is English-only, so that there is nothing to detect.
+        BackendError: the engine gave logits that are not numbers.
     """
     if not inference.dims.is_multilingual:
         raise OptionError("language cannot be detected by an English-only model; its language is always en")
@@ -50,6 +51,11 @@ def detect_languages(
 
 
 def _detected(tokenizer: Tokenizer, tokens: np.ndarray, logits: np.ndarray) -> DetectedLanguage:
+    if not np.isfinite(logits.max()):
+        raise BackendError(
+            "expected logits of the languages that are finite or -inf, got NaN, inf or nothing but -inf; check the "
+            "audio for NaN, or load the model with precision='float32'"
+        )
     weights = np.exp(logits - logits.max())
     probs = dict(zip(tokenizer.all_language_codes, (weights / weights.sum()).tolist(), strict=True))
     best = int(np.argmax(logits))

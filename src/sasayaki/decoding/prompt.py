@@ -55,7 +55,7 @@ def _token_ids(name: str, given: str | Sequence[int] | None, tokenizer: Tokenize
     if isinstance(given, str):
         text = given.strip()
         return tuple(tokenizer.encode(" " + text)) if text else ()
-    tokens = tuple(int(token) for token in given)
+    tokens = tuple(given)
     if tokens and max(tokens) >= n_vocab:
         raise OptionError(f"{name} holds token {max(tokens)}, but the model's last token is {n_vocab - 1}")
     return tokens

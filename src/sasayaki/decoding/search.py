@@ -82,7 +82,7 @@ class SearchState:
     Attributes:
         beams: living hypotheses, one for each row.
         sources: for each of them the row of the last step that it continues.
-        finished: hypotheses that ended with the end token, in the order in which they were accepted.
+        finished: hypotheses that ended, in the order in which they were accepted.
         is_done: whether the search needs no further step.
     """
 

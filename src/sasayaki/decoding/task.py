@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+import numpy as np
+
+from sasayaki.audio.constants import CHUNK_LENGTH
 from sasayaki.decoding.arrays import logsumexp, take_columns, to_numpy
 from sasayaki.decoding.beam_search import BeamSearchDecoder
 from sasayaki.decoding.filters.base import LogitFilter
@@ -17,7 +20,7 @@ from sasayaki.decoding.greedy import GreedyDecoder
 from sasayaki.decoding.prompt import InitialTokens, initial_tokens
 from sasayaki.decoding.ranker import MaximumLikelihoodRanker
 from sasayaki.decoding.search import Beam, Candidates, SearchState, TokenDecoder
-from sasayaki.errors import OptionError
+from sasayaki.errors import BackendError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference, Row
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Hypothesis
@@ -34,12 +37,14 @@ class Proposal:
         tokens: candidate ids, (n_batch, n_candidate).
         logprobs: their log-probabilities after the filters, (n_batch, n_candidate).
         raw_logprobs: the same before the filters.
+        raw_norms: log-sum-exp of each row before the filters, (n_batch,); finite unless the engine is at fault.
         no_speech_prob: in the first step, the probability of the no-speech token, shape ().
     """
 
     tokens: Array
     logprobs: Array
     raw_logprobs: Array
+    raw_norms: Array
     no_speech_prob: Array | None
 
     def candidates(self) -> Candidates:
@@ -97,33 +102,32 @@ class DecodingTask:
     def propose(self, logits: Array) -> Proposal:
         """Filter the logits of this task's rows, (n_batch, n_read, n_vocab), in place, and pick candidates."""
         raw = logits[:, -1]
-        raw_norm = logsumexp(raw)
         filtered = raw + 0  # a copy, whatever the array type
         sampled = [beam.tokens for beam in self._state.beams]
-        for logit_filter in self._filters:
-            logit_filter.apply(filtered, sampled)
-        tokens = self._decoder.propose(filtered, self._state)
-        return Proposal(
-            tokens,
-            take_columns(filtered, tokens) - logsumexp(filtered)[:, None],
-            take_columns(raw, tokens) - raw_norm[:, None],
-            None if self._n_steps else self._no_speech(logits[0, 0]),
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # `advance` finds what is not a number
+            raw_norms = logsumexp(raw)
+            for logit_filter in self._filters:
+                logit_filter.apply(filtered, sampled)
+            tokens = self._decoder.propose(filtered, self._state)
+            return Proposal(
+                tokens,
+                take_columns(filtered, tokens) - logsumexp(filtered)[:, None],
+                take_columns(raw, tokens) - raw_norms[:, None],
+                raw_norms,
+                None if self._n_steps else self._no_speech(logits[0, 0]),
+            )
 
     def advance(self, proposal: Proposal) -> list[Row]:
         """Take one step of the search; the rows to feed next, none when the decode is over.
 
         Raises:
-            OptionError: the filters have forbidden every token.
+            OptionError: the filters forbid every token from the start.
+            BackendError: the engine gave logits that are not numbers.
         """
         if proposal.no_speech_prob is not None:
             self._no_speech_prob = float(proposal.no_speech_prob)
         candidates = proposal.candidates()
-        if not any(candidates.row(row) for row in range(len(candidates.tokens))):
-            raise OptionError(
-                f"no token is left to sample at position {self._n_steps}: suppress_tokens and the other filters "
-                "forbid them all"
-            )
+        self._check(proposal, candidates)
         self._state = self._decoder.advance(self._state, candidates)
         self._n_steps += 1
         if self._state.is_done or self._n_steps >= self._initial.n_steps:
@@ -150,6 +154,19 @@ class DecodingTask:
             compression_ratio=compression_ratio(best.text),
             hypotheses=hypotheses,
         )
+
+    def _check(self, proposal: Proposal, candidates: Candidates) -> None:
+        if not np.isfinite(to_numpy(proposal.raw_norms)).all() or (
+            proposal.no_speech_prob is not None and math.isnan(self._no_speech_prob)
+        ):
+            raise BackendError(
+                f"expected logits that are finite or -inf, but those of position {self._n_steps} hold NaN or inf, or "
+                "nothing but -inf; check the audio for NaN, or load the model with precision='float32'"
+            )
+        if not self._n_steps and not candidates.row(0):
+            raise OptionError(
+                "no token is left to sample: suppress_tokens and the other filters forbid them all; ban fewer tokens"
+            )
 
     def _hypothesis(self, beam: Beam) -> Hypothesis:
         has_end = beam.tokens[-1:] == (self._tokenizer.eot,)
@@ -215,7 +232,7 @@ def _filters(options: DecodingOptions, tokenizer: Tokenizer, n_vocab: int, banne
     filters.append(SuppressTokens(banned, n_vocab))
     if not options.without_timestamps:
         limit = options.max_initial_timestamp
-        index = None if limit is None else round(limit / SECONDS_PER_TIMESTAMP)
+        index = None if limit is None else round(min(limit, CHUNK_LENGTH) / SECONDS_PER_TIMESTAMP)
         filters.append(ApplyTimestampRules(tokenizer, index))
     return filters
 
