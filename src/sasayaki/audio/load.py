@@ -166,8 +166,10 @@ def _open_container(reader: _Reader) -> Any:
     import av
 
     # Formats that refer to other files (playlists) must not make FFmpeg open them.
-    options = {"protocol_whitelist": "none"}
-    return av.open(reader, mode="r", metadata_errors="ignore", options=options)
+    options: dict[str, Any] = {"options": {"protocol_whitelist": "none"}}
+    if int(av.__version__.partition(".")[0]) < 19:  # later versions never fail over tags that are not UTF-8
+        options["metadata_errors"] = "ignore"
+    return av.open(reader, mode="r", **options)
 
 
 def _audio_stream(container: Any, name: str) -> Any:
