@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SECONDS_PER_TIMESTAMP = 0.02
-FRAMES_PER_TIMESTAMP = 2
+from sasayaki.audio.constants import FRAMES_PER_SECOND, TOKENS_PER_SECOND
+
+SECONDS_PER_TIMESTAMP = 1 / TOKENS_PER_SECOND
+FRAMES_PER_TIMESTAMP = FRAMES_PER_SECOND // TOKENS_PER_SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int) 
     cuts = [place for place in range(1, len(tokens)) if is_time[place - 1] and is_time[place]]
     if not cuts:
         last = next((token for token in reversed(tokens) if token >= timestamp_begin), timestamp_begin)
-        end = (last - timestamp_begin) * SECONDS_PER_TIMESTAMP or n_frames / 100
+        end = (last - timestamp_begin) * SECONDS_PER_TIMESTAMP or n_frames / FRAMES_PER_SECOND
         return WindowSplit((_within(TokenSpan(0.0, end, tuple(tokens)), n_frames),), n_frames)
     ends_with_single_timestamp = is_time[-2:] == [False, True]
     if ends_with_single_timestamp:
@@ -70,7 +72,7 @@ def _span(tokens: tuple[int, ...], timestamp_begin: int) -> TokenSpan:
 
 def _within(span: TokenSpan, n_frames: int) -> TokenSpan:
     """The span moved into the window; one that has a length keeps at least one timestamp step of it."""
-    limit = n_frames / 100
+    limit = n_frames / FRAMES_PER_SECOND
     if span.end <= limit or span.end <= span.start:
         return span
     return TokenSpan(max(0.0, min(span.start, limit - SECONDS_PER_TIMESTAMP)), limit, span.tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sasayaki.decoding.filters.suppress import suppressed_tokens
+from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.language import DetectedLanguage, detect_languages
 from sasayaki.decoding.prompt import initial_tokens
 from sasayaki.decoding.task import DecodingTask, run_tasks
@@ -34,7 +34,7 @@ class Decoder:
         dims = self.inference.dims
         tokenizer = self._tokenizer(options, options.language)
         initial_tokens(tokenizer, options, n_text_ctx=dims.n_text_ctx, n_vocab=dims.n_vocab)
-        suppressed_tokens(options, tokenizer, dims.n_vocab, self.suppress)
+        build_filters(options, tokenizer, dims.n_vocab, self.suppress)
 
     def detect_languages(self, audios: Sequence[AudioFeatures]) -> list[DetectedLanguage]:
         """The language of each encoded window.

@@ -10,12 +10,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from sasayaki.audio.constants import CHUNK_LENGTH
 from sasayaki.decoding.arrays import logsumexp, take_columns, to_numpy
 from sasayaki.decoding.beam_search import BeamSearchDecoder
-from sasayaki.decoding.filters.base import LogitFilter
-from sasayaki.decoding.filters.suppress import SuppressBlank, SuppressTokens, suppressed_tokens
-from sasayaki.decoding.filters.timestamps import ApplyTimestampRules
+from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.greedy import GreedyDecoder
 from sasayaki.decoding.prompt import InitialTokens, initial_tokens
 from sasayaki.decoding.ranker import MaximumLikelihoodRanker
@@ -25,8 +22,6 @@ from sasayaki.inference.base import Array, AudioFeatures, Inference, Row
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Hypothesis
 from sasayaki.text.tokenizer import Tokenizer
-
-SECONDS_PER_TIMESTAMP = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +82,7 @@ class DecodingTask:
         self._options = options
         self._language_probs = language_probs
         self._initial = initial_tokens(tokenizer, options, n_text_ctx=n_text_ctx, n_vocab=n_vocab)
-        banned = suppressed_tokens(options, tokenizer, n_vocab, suppress)
-        self._filters = _filters(options, tokenizer, n_vocab, banned)
+        self._filters = build_filters(options, tokenizer, n_vocab, suppress)
         self._decoder = _token_decoder(options, tokenizer, self._initial)
         self._ranker = MaximumLikelihoodRanker(tokenizer.eot, options.length_penalty)
         self._state = SearchState()
@@ -222,19 +216,6 @@ def compression_ratio(text: str) -> float:
     """UTF-8 bytes over zlib-compressed bytes; high when a text repeats itself."""
     data = text.encode("utf-8")
     return len(data) / len(zlib.compress(data))
-
-
-def _filters(options: DecodingOptions, tokenizer: Tokenizer, n_vocab: int, banned: Sequence[int]) -> list[LogitFilter]:
-    """The filters in the order in which they are applied."""
-    filters: list[LogitFilter] = []
-    if options.suppress_blank:
-        filters.append(SuppressBlank(tokenizer, n_vocab))
-    filters.append(SuppressTokens(banned, n_vocab))
-    if not options.without_timestamps:
-        limit = options.max_initial_timestamp
-        index = None if limit is None else round(min(limit, CHUNK_LENGTH) / SECONDS_PER_TIMESTAMP)
-        filters.append(ApplyTimestampRules(tokenizer, index))
-    return filters
 
 
 def _token_decoder(options: DecodingOptions, tokenizer: Tokenizer, initial: InitialTokens) -> TokenDecoder:

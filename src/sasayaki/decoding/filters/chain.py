@@ -1,0 +1,43 @@
+"""The filters of a decode, in the order in which they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sasayaki.audio.constants import CHUNK_LENGTH, TOKENS_PER_SECOND
+from sasayaki.decoding.filters.base import LogitFilter
+from sasayaki.decoding.filters.suppress import SuppressBlank, SuppressTokens, suppressed_tokens
+from sasayaki.decoding.filters.timestamps import ApplyTimestampRules
+from sasayaki.options import DecodingOptions
+from sasayaki.text.tokenizer import Tokenizer
+
+
+def build_filters(
+    options: DecodingOptions, tokenizer: Tokenizer, n_vocab: int, model_list: Sequence[int] | None
+) -> list[LogitFilter]:
+    """The filters that the options ask for.
+
+    1. `SuppressBlank`: no space and no end as the first token.
+    2. `SuppressTokens`: tokens that are never sampled.
+    3. `ApplyTimestampRules`, last, because it compares what the others have left.
+
+    Args:
+        options: how to decode.
+        tokenizer: of the model's vocabulary.
+        n_vocab: size of the vocabulary.
+        model_list: what `-1` in `suppress_tokens` stands for; None means the tokenizer's non-speech tokens.
+
+    Raises:
+        OptionError: a token id lies outside the vocabulary.
+    """
+    filters: list[LogitFilter] = []
+    if options.suppress_blank:
+        filters.append(SuppressBlank(tokenizer, n_vocab))
+    filters.append(SuppressTokens(suppressed_tokens(options, tokenizer, n_vocab, model_list), n_vocab))
+    if not options.without_timestamps:
+        filters.append(ApplyTimestampRules(tokenizer, _max_initial_index(options.max_initial_timestamp)))
+    return filters
+
+
+def _max_initial_index(seconds: float | None) -> int | None:
+    return None if seconds is None else round(min(seconds, CHUNK_LENGTH) * TOKENS_PER_SECOND)
