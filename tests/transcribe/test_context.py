@@ -43,19 +43,27 @@ def test_an_initial_prompt_is_followed_by_the_text_and_gone_after_a_reset() -> N
     assert context.after([3], is_kept=False).prompt() == ()
 
 
+@pytest.mark.parametrize("limit", [0, 1, 2, 3])
+def test_a_carried_prompt_keeps_its_last_tokens_down_to_none(limit: int) -> None:
+    context = Context.begin((1, 2), is_carried=True, limit=limit)
+    assert context.prompt() == ((), (2,), (1, 2), (1, 2))[limit]
+
+
 @given(
     st.lists(st.integers(), max_size=12),
     st.booleans(),
     st.integers(0, 9),
-    st.lists(st.tuples(st.lists(st.integers(), max_size=6), st.booleans()), max_size=5),
+    st.lists(st.tuples(st.lists(st.integers(), max_size=6), st.booleans()), min_size=1, max_size=5),
 )
-def test_a_prompt_never_passes_its_limit(
+def test_a_prompt_is_the_end_of_what_was_said_within_its_limit(
     initial: list[int], is_carried: bool, limit: int, windows: list[tuple[list[int], bool]]
 ) -> None:
     context = Context.begin(initial, is_carried=is_carried, limit=limit)
+    said = [] if is_carried else list(initial)
     for tokens, is_kept in windows:
         context = context.after(tokens, is_kept=is_kept)
-        assert len(context.prompt()) <= limit
-        if is_carried:
-            carried = tuple(initial[max(0, len(initial) - limit) :])
-            assert context.prompt()[: len(carried)] == carried
+        said = [*said, *tokens] if is_kept else []
+        n_carried = min(limit, len(initial)) if is_carried else 0
+        n_previous = min(limit - n_carried, len(said))
+        expected = [*initial[len(initial) - n_carried :], *said[len(said) - n_previous :]]
+        assert context.prompt() == tuple(expected)

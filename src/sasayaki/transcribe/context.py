@@ -29,10 +29,13 @@ class Context:
 
     def prompt(self) -> tuple[int, ...]:
         """Prompt tokens for the next window, at most `limit`: the carried prompt first, then the latest text."""
-        carried = self.initial[-self.limit :] if self.is_carried else ()
-        room = self.limit - len(carried)
-        return (*carried, *self.previous[max(0, len(self.previous) - room) :])
+        carried = _last(self.initial, self.limit) if self.is_carried else ()
+        return (*carried, *_last(self.previous, self.limit - len(carried)))
 
     def after(self, tokens: Sequence[int], *, is_kept: bool) -> Context:
         """The context after a window with these tokens; a window that is not to be trusted resets it."""
         return replace(self, previous=(*self.previous, *tokens) if is_kept else ())
+
+
+def _last(tokens: tuple[int, ...], limit: int) -> tuple[int, ...]:
+    return tokens[max(0, len(tokens) - limit) :]
