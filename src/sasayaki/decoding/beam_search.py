@@ -16,7 +16,7 @@ class BeamSearchDecoder:
     The rules, all of them openai/whisper's:
 
     1. Every row offers its `beam_size` + 1 likeliest tokens.
-    2. Offers are walked from the best total log-probability down until `beam_size` hypotheses live on; those on the
+    2. Offers are walked from the best total score down until `beam_size` hypotheses live on; those on the
        way that end are finished, those behind are dropped.
     3. Finished ones enter the pool, best first, while it holds fewer than round(beam_size * patience);
        none is ever replaced. A full pool ends the search (https://arxiv.org/abs/2204.05424).
@@ -46,7 +46,7 @@ class BeamSearchDecoder:
         ]
         if not offers:
             return replace(state, is_done=True)
-        offers.sort(key=lambda offer: offer[1].sum_logprob, reverse=True)
+        offers.sort(key=lambda offer: offer[1].sum_score, reverse=True)
         living: list[tuple[int, Beam]] = []
         finished = list(state.finished)
         for row, beam in offers:
@@ -66,5 +66,5 @@ class BeamSearchDecoder:
     def finish(self, state: SearchState) -> Sequence[Beam]:
         """The pool, filled up with living hypotheses when it holds fewer than `beam_size`."""
         missing = max(0, self._beam_size - len(state.finished))
-        living = sorted(state.beams, key=lambda beam: beam.sum_logprob, reverse=True)
+        living = sorted(state.beams, key=lambda beam: beam.sum_score, reverse=True)
         return (*state.finished, *living[:missing])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.language import DetectedLanguage, detect_languages
 from sasayaki.decoding.prompt import initial_tokens
+from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.task import DecodingTask, run_tasks
 from sasayaki.inference.base import AudioFeatures, Inference
 from sasayaki.options import DecodingOptions
@@ -35,6 +36,7 @@ class Decoder:
         tokenizer = self._tokenizer(options, options.language)
         initial_tokens(tokenizer, options, n_text_ctx=dims.n_text_ctx, n_vocab=dims.n_vocab)
         build_filters(options, tokenizer, dims.n_vocab, self.suppress)
+        build_scorers(options, tokenizer)
 
     def detect_languages(self, audios: Sequence[AudioFeatures]) -> list[DetectedLanguage]:
         """The language of each encoded window.

@@ -10,7 +10,7 @@ from sasayaki.decoding.search import Beam
 
 @dataclass(frozen=True, slots=True)
 class MaximumLikelihoodRanker:
-    """Scores a hypothesis by its log-probability over a length penalty.
+    """Scores a hypothesis by its log-probability, with the bonus of scorers, over a length penalty.
 
     Attributes:
         eot: id of the end token, which does not count as length.
@@ -25,8 +25,8 @@ class MaximumLikelihoodRanker:
         """The score of one hypothesis; an empty one counts as one token long."""
         length = len(beam.tokens) - (beam.tokens[-1:] == (self.eot,))
         if self.length_penalty is None:
-            return beam.sum_logprob / max(length, 1)
-        return float(beam.sum_logprob / ((5 + length) / 6) ** self.length_penalty)
+            return beam.sum_score / max(length, 1)
+        return float(beam.sum_score / ((5 + length) / 6) ** self.length_penalty)
 
     def rank(self, beams: Sequence[Beam]) -> list[Beam]:
         """Best first; among equals the earlier one."""

@@ -21,6 +21,7 @@ class Beam:
         logprobs: log-probability of each token after the filters.
         raw_logprobs: the same before the filters.
         sum_logprob: sum of `logprobs`.
+        bonus: sum of what scorers added to its tokens.
         slot: number of the independent sample that it belongs to; 0 in beam search.
     """
 
@@ -29,6 +30,12 @@ class Beam:
     raw_logprobs: tuple[float, ...] = ()
     sum_logprob: float = 0.0
     slot: int = 0
+    bonus: float = 0.0
+
+    @property
+    def sum_score(self) -> float:
+        """What a search compares: `sum_logprob` and `bonus`."""
+        return self.sum_logprob + self.bonus
 
     def extend(self, candidate: Candidate, slot: int = 0) -> Beam:
         """This hypothesis with one token more."""
@@ -38,6 +45,7 @@ class Beam:
             (*self.raw_logprobs, candidate.raw_logprob),
             self.sum_logprob + candidate.logprob,
             slot,
+            self.bonus + candidate.bonus,
         )
 
 
@@ -48,6 +56,7 @@ class Candidate:
     token: int
     logprob: float
     raw_logprob: float
+    bonus: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +67,18 @@ class Candidates:
         tokens: ids, (n_batch, n_candidate) int64.
         logprobs: log-probabilities after the filters, (n_batch, n_candidate).
         raw_logprobs: log-probabilities before the filters, (n_batch, n_candidate).
+        bonuses: what scorers added to `logprobs`, (n_batch, n_candidate); None without scorers.
     """
 
     tokens: npt.NDArray[np.int64]
     logprobs: npt.NDArray[Any]
     raw_logprobs: npt.NDArray[Any]
+    bonuses: npt.NDArray[Any] | None = None
 
     def row(self, index: int) -> list[Candidate]:
         """The candidates of one row that the filters left possible."""
-        columns = zip(
-            self.tokens[index].tolist(),
-            self.logprobs[index].tolist(),
-            self.raw_logprobs[index].tolist(),
-            strict=True,
-        )
+        arrays = (self.tokens, self.logprobs, self.raw_logprobs, *(() if self.bonuses is None else (self.bonuses,)))
+        columns = zip(*(array[index].tolist() for array in arrays), strict=True)
         return [Candidate(*column) for column in columns if column[1] > -np.inf]
 
 
@@ -96,7 +103,10 @@ class TokenDecoder(Protocol):
     """Chooses the next tokens. Holds no state of its own: a step makes a new SearchState."""
 
     def propose(self, logits: Array, state: SearchState) -> Array:
-        """Ids of the candidates of each row, (n_batch, n_candidate), from filtered logits (n_batch, n_vocab)."""
+        """Ids of the candidates of each row, (n_batch, n_candidate), from filtered logits (n_batch, n_vocab).
+
+        Where there are scorers, their scores take the place of the logits.
+        """
         ...
 
     def advance(self, state: SearchState, candidates: Candidates) -> SearchState:

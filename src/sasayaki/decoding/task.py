@@ -16,6 +16,7 @@ from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.greedy import GreedyDecoder
 from sasayaki.decoding.prompt import InitialTokens, initial_tokens
 from sasayaki.decoding.ranker import MaximumLikelihoodRanker
+from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.search import Beam, Candidates, SearchState, TokenDecoder
 from sasayaki.errors import BackendError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference, Row
@@ -34,6 +35,7 @@ class Proposal:
         raw_logprobs: the same before the filters.
         raw_norms: log-sum-exp of each row before the filters, (n_batch,); finite unless the engine is at fault.
         no_speech_prob: in the first step, the probability of the no-speech token, shape ().
+        bonuses: what scorers added to `logprobs`, (n_batch, n_candidate); None without scorers.
     """
 
     tokens: Array
@@ -41,17 +43,19 @@ class Proposal:
     raw_logprobs: Array
     raw_norms: Array
     no_speech_prob: Array | None
+    bonuses: Array | None = None
 
     def candidates(self) -> Candidates:
         """The candidates on the host."""
-        return Candidates(to_numpy(self.tokens), to_numpy(self.logprobs), to_numpy(self.raw_logprobs))
+        bonuses = None if self.bonuses is None else to_numpy(self.bonuses)
+        return Candidates(to_numpy(self.tokens), to_numpy(self.logprobs), to_numpy(self.raw_logprobs), bonuses)
 
 
 class DecodingTask:
     """Decodes one window: `start`, then `propose` and `advance` until no row is left, then `finish`.
 
-    A step: logits → filters → token decoder → rows to feed next. The task never holds an engine, so tasks with
-    different options, prompts and ages can share each call of one.
+    A step: logits → filters → scorers → token decoder → rows to feed next. The task never holds an engine, so tasks
+    with different options, prompts and ages can share each call of one.
 
     Args:
         audio: the encoded window.
@@ -83,6 +87,7 @@ class DecodingTask:
         self._language_probs = language_probs
         self._initial = initial_tokens(tokenizer, options, n_text_ctx=n_text_ctx, n_vocab=n_vocab)
         self._filters = build_filters(options, tokenizer, n_vocab, suppress)
+        self._scorers = build_scorers(options, tokenizer)
         self._decoder = _token_decoder(options, tokenizer, self._initial)
         self._ranker = MaximumLikelihoodRanker(tokenizer.eot, options.length_penalty)
         self._state = SearchState()
@@ -102,13 +107,17 @@ class DecodingTask:
             raw_norms = logsumexp(raw)
             for logit_filter in self._filters:
                 logit_filter.apply(filtered, sampled)
-            tokens = self._decoder.propose(filtered, self._state)
+            norms = logsumexp(filtered)[:, None]
+            scores = self._scores(filtered, norms, sampled) if self._scorers else filtered
+            tokens = self._decoder.propose(scores, self._state)
+            logprobs = take_columns(filtered, tokens) - norms
             return Proposal(
                 tokens,
-                take_columns(filtered, tokens) - logsumexp(filtered)[:, None],
+                logprobs,
                 take_columns(raw, tokens) - raw_norms[:, None],
                 raw_norms,
                 None if self._n_steps else self._no_speech(logits[0, 0]),
+                take_columns(scores, tokens) - logprobs if self._scorers else None,
             )
 
     def advance(self, proposal: Proposal) -> list[Row]:
@@ -148,6 +157,13 @@ class DecodingTask:
             compression_ratio=compression_ratio(best.text),
             hypotheses=hypotheses,
         )
+
+    def _scores(self, filtered: Array, norms: Array, sampled: Sequence[tuple[int, ...]]) -> Array:
+        """What the search compares: log-probabilities after the filters, changed by the scorers."""
+        scores = filtered - norms
+        for scorer in self._scorers:
+            scorer.adjust(scores, sampled)
+        return scores
 
     def _check(self, proposal: Proposal, candidates: Candidates) -> None:
         if not np.isfinite(to_numpy(proposal.raw_norms)).all() or (

@@ -1,0 +1,1 @@
+"""Scorers: what steers the search beside the model's own log-probabilities."""
