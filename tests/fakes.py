@@ -155,11 +155,13 @@ class ScriptedSession:
         self._histories = tuple(histories)
         self._audios = tuple(row.audio for row in rows)
         self._inference.calls.append(Call(tuple(rows), self._histories))
-        return np.stack([self._logits(row, history) for row, history in zip(rows, histories, strict=True)])
+        n_read = max(len(row.read) for row in rows)
+        return np.stack([self._logits(row, history, n_read) for row, history in zip(rows, histories, strict=True)])
 
-    def _logits(self, row: Row, history: tuple[int, ...]) -> np.ndarray:
+    def _logits(self, row: Row, history: tuple[int, ...], n_read: int) -> np.ndarray:
         before = len(history) - len(row.tokens)
-        ends = [before + range(len(row.tokens))[position] + 1 for position in row.read]
+        read = (*row.read, *row.read[-1:] * (n_read - len(row.read)))
+        ends = [before + range(len(row.tokens))[position] + 1 for position in read]
         return np.stack([self._inference.script(row.audio.name, history[:end]) for end in ends]).astype(np.float32)
 
     def close(self) -> None:
@@ -198,7 +200,7 @@ def say(tokens: Sequence[int], *, n_initial: int | None = None) -> Script:
     def script(_: object, history: tuple[int, ...]) -> np.ndarray:
         begin = n_initial if n_initial is not None else start_of_sampling(history)
         place = len(history) - begin
-        return one_hot(tokens[place] if place < len(tokens) else EOT)
+        return one_hot(tokens[place] if 0 <= place < len(tokens) else EOT)
 
     return script
 

@@ -7,7 +7,6 @@ Python signatures, the command line and the documents are made from these datacl
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -291,8 +290,11 @@ def _real_number(name: str, value: object, *, least: float = -math.inf, most: fl
         raise OptionError(f"{name} must lie between {least} and {most}, got {value}")
 
 
-def _is_finite(value: Any) -> bool:
-    return bool(abs(value) <= sys.float_info.max)  # an int may be too large for a float
+def _is_finite(value: Real) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int too large for a float
+        return False
 
 
 def _temperature(value: object) -> None:

@@ -94,6 +94,12 @@ def scripted(decoder: Decoder) -> ScriptedInference:
     return decoder.inference
 
 
+def mel(*names: float) -> np.ndarray:
+    """The window of an audio that `ScriptedInference` calls by this name, or a batch of windows of several."""
+    windows = np.stack([np.full((80, 3000), name, np.float32) for name in names])
+    return windows[0] if len(names) == 1 else windows
+
+
 def decode_names(
     decoder: Decoder, names: Sequence[float], options: DecodingOptions | Sequence[DecodingOptions]
 ) -> list[DecodingResult]:

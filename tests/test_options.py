@@ -1,0 +1,268 @@
+"""Options: defaults, which values are refused, and that what is kept is the user's own no longer."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sasayaki.errors import OptionError
+from sasayaki.options import (
+    DecodingOptions,
+    TranscribeOptions,
+    WindowOptions,
+    override,
+    parse_clip_timestamps,
+    parse_suppress_tokens,
+)
+
+NAN, INF = math.nan, math.inf
+
+
+def test_defaults_are_those_of_openai_whisper() -> None:
+    expected = {
+        "task": "transcribe",
+        "language": None,
+        "temperature": 0.0,
+        "sample_len": None,
+        "best_of": None,
+        "beam_size": None,
+        "patience": None,
+        "length_penalty": None,
+        "prompt": None,
+        "prefix": None,
+        "suppress_tokens": "-1",
+        "suppress_blank": True,
+        "without_timestamps": False,
+        "max_initial_timestamp": 1.0,
+        "fp16": True,
+    }
+    options = DecodingOptions()
+    assert {name: getattr(options, name) for name in expected} == expected
+    assert options.seed == 0
+
+
+REFUSED: list[tuple[dict[str, Any], list[str]]] = [
+    *(({"task": value}, ["task", "transcribe"]) for value in ("Transcribe", "", None, "summarize", 3)),
+    *(({"language": value}, ["language"]) for value in ("", "xx", "klingon", 5, b"en", ["en"])),
+    *(({"sample_len": value}, ["sample_len"]) for value in (0, -1, 1.5, NAN, "3", True)),
+    *(({"beam_size": value}, ["beam_size"]) for value in (0, -5, 2.0, NAN, INF, "5", False)),
+    *(({"best_of": value, "temperature": 1.0}, ["best_of"]) for value in (0, -1, 2.5, NAN, "2")),
+    *(({"seed": value}, ["seed"]) for value in (-1, 0.5, NAN, "1")),
+    *(
+        ({"patience": value, "beam_size": 5}, ["patience"])
+        for value in (0, 0.0, -1.0, NAN, INF, "1", True, 1e308, 10**400)
+    ),
+    *(({"length_penalty": value}, ["length_penalty"]) for value in (-0.1, 1.1, NAN, -INF, "0.5")),
+    *(({"max_initial_timestamp": value}, ["max_initial_timestamp"]) for value in (-0.02, NAN, INF, "1")),
+    *(({"temperature": value}, ["temperature"]) for value in (-0.1, NAN, INF, None, "0", True, (0.0, 0.2), 10**400)),
+    *(
+        ({"prompt": value}, ["prompt"])
+        for value in (3, [-1], [1.5], [NAN], [INF], [None], ["a"], [[1]], b"text", {1: 2})
+    ),
+    *(({"prefix": value}, ["prefix"]) for value in (3, [-1], [1.5], [NAN], b"text")),
+    *(
+        ({"suppress_tokens": value}, ["suppress_tokens"])
+        for value in ("a", "1,b", "1.5", "-2", [-2], [0.5], [NAN], 5, [None])
+    ),
+    *(
+        ({name: value}, [name])
+        for name in ("suppress_blank", "without_timestamps", "fp16")
+        for value in ("no", None, NAN, 2)
+    ),
+    ({"patience": 2.0}, ["patience", "beam_size"]),
+    ({"patience": 0.3, "beam_size": 1}, ["patience", "beam_size"]),
+    ({"patience": 0.5, "beam_size": 1}, ["patience", "beam_size"]),
+    ({"beam_size": 5, "best_of": 5}, ["beam_size", "best_of"]),
+    ({"beam_size": 5, "best_of": 5, "temperature": 0.5}, ["beam_size", "best_of"]),
+    ({"best_of": 5}, ["best_of", "temperature"]),
+    ({"best_of": 1, "temperature": 0}, ["best_of", "temperature"]),
+    ({"beam_size": 5, "temperature": 0.2}, ["beam_size", "temperature"]),
+]
+
+
+@pytest.mark.parametrize(("wrong", "names"), REFUSED, ids=lambda value: str(value)[:60])
+def test_what_cannot_be_used_is_refused_by_name(wrong: dict[str, Any], names: list[str]) -> None:
+    """B06 and B07 are among them."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is checked below
+        DecodingOptions(**wrong)
+    assert isinstance(caught.value, OptionError)
+    assert all(name in str(caught.value) for name in names)
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        {"beam_size": 5, "patience": 0.1001},
+        {"beam_size": 1, "patience": 0.51},
+        {"beam_size": np.int64(3), "patience": np.float32(1.0)},
+        {"temperature": 1},
+        {"temperature": np.float32(0.4), "best_of": np.int32(2)},
+        {"temperature": Fraction(1, 3)},
+        {"max_initial_timestamp": 0},
+        {"max_initial_timestamp": 1e308},
+        {"length_penalty": 0},
+        {"length_penalty": 1},
+        {"language": "German"},
+        {"language": "EN"},
+        {"task": "lang_id"},
+        {"seed": 2**100},
+        {"seed": None},
+        {"suppress_blank": np.True_, "fp16": 0},
+    ],
+    ids=str,
+)
+def test_what_can_be_used_is_accepted(fine: dict[str, Any]) -> None:
+    DecodingOptions(**fine)
+
+
+@pytest.mark.parametrize(
+    ("given", "ids"),
+    [
+        (None, ()),
+        ("", ()),
+        ("  ", ()),
+        ([], ()),
+        ("-1", (-1,)),
+        (" -1 ", (-1,)),
+        ("50, 51,  52", (50, 51, 52)),
+        ("-1,50", (-1, 50)),
+        ("7,", (7,)),
+        ([5, -1], (5, -1)),
+        ((5,), (5,)),
+        ({5}, (5,)),
+        (range(3), (0, 1, 2)),
+        (np.array([4, 2]), (4, 2)),
+        (iter([4]), (4,)),
+        ([np.int64(3), 2.0], (3, 2)),
+    ],
+    ids=str,
+)
+def test_suppress_tokens_take_many_forms(given: Any, ids: tuple[int, ...]) -> None:
+    """B04: a string was parsed, and then the string was checked instead of the list."""
+    assert parse_suppress_tokens(given) == ids
+
+
+def test_a_wrong_entry_of_suppress_tokens_is_shown() -> None:
+    """B04."""
+    with pytest.raises(ValueError, match=r"suppress_tokens.*'a'"):
+        parse_suppress_tokens("50,a")
+
+
+def test_options_keep_their_own_copy() -> None:
+    """Neither a list that the caller changes afterwards nor an iterator that is used up changes what was asked for."""
+    ids = [1, 2]
+    options = DecodingOptions(prompt=ids, prefix=iter(ids), suppress_tokens=(token for token in ids))
+    ids.append(3)
+    assert (options.prompt, options.prefix, options.suppress_tokens) == ((1, 2), (1, 2), (1, 2))
+    assert hash(options) == hash(dataclasses.replace(options))
+    temperatures = [0.0, 0.5]
+    whole = TranscribeOptions(temperature=temperatures, initial_prompt=ids, clip_timestamps=[0, 5])
+    temperatures.clear()
+    assert (whole.temperatures, whole.initial_prompt, whole.clip_timestamps) == ((0.0, 0.5), (1, 2, 3), (0.0, 5.0))
+    assert TranscribeOptions(temperature=iter([0.2])).temperatures == (0.2,)
+    assert TranscribeOptions(temperature=np.array([0.0, 0.2])).temperatures == (0.0, 0.2)
+
+
+def test_text_and_none_are_kept_as_they_are() -> None:
+    options = DecodingOptions(prompt="Hello", prefix="", suppress_tokens=None)
+    assert (options.prompt, options.prefix, options.suppress_tokens) == ("Hello", "", None)
+    assert DecodingOptions(suppress_tokens="1, 2").suppress_tokens == "1, 2"
+
+
+def test_options_are_frozen_and_take_keywords_only() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        DecodingOptions().beam_size = 5
+    with pytest.raises(TypeError):
+        DecodingOptions("translate")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("beam_sise", "beam_size"), ("temprature", "temperature"), ("hotwords", "known options are")]
+)
+def test_an_unknown_option_is_refused_with_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(OptionError, match=f"{name}.*{hint}"):
+        override(DecodingOptions(), {name: 1})
+
+
+def test_overrides_make_a_checked_copy() -> None:
+    options = DecodingOptions(beam_size=5)
+    assert override(options, {"patience": 2.0}) == DecodingOptions(beam_size=5, patience=2.0)
+    assert options.patience is None
+    with pytest.raises(OptionError, match="best_of"):
+        override(options, {"best_of": 2})
+
+
+def test_beams_belong_to_temperature_zero_and_samples_to_the_others() -> None:
+    """B07: both may be given for a whole recording; each attempt gets its own."""
+    options = TranscribeOptions(beam_size=5, best_of=5, patience=2.0, temperature=(0, 0.4), prefix="a", seed=3)
+    cold, warm = (options.for_window(t, language="de", prompt=[1]) for t in options.temperatures)
+    assert (cold.beam_size, cold.best_of, cold.patience, cold.temperature) == (5, None, 2.0, 0)
+    assert (warm.beam_size, warm.best_of, warm.patience, warm.temperature) == (None, 5, None, 0.4)
+    assert cold.prompt == warm.prompt == (1,)
+    assert cold.language == "de"
+
+
+def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None:
+    """B31."""
+    given = {
+        "task": "translate",
+        "sample_len": 9,
+        "beam_size": 2,
+        "patience": 1.5,
+        "length_penalty": 0.5,
+        "prefix": "p",
+        "suppress_tokens": (1,),
+        "suppress_blank": False,
+        "without_timestamps": True,
+        "max_initial_timestamp": 0.0,
+        "fp16": False,
+        "seed": 4,
+    }
+    missing = {field.name for field in dataclasses.fields(WindowOptions)} - {"language", "best_of", *given}
+    assert not missing, "a new option needs a value here"
+    window = TranscribeOptions(**given, best_of=3).for_window(0.0, language="en", prompt=())
+    assert {name: getattr(window, name) for name in given} == given
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": ()},
+        {"temperature": "0.5"},
+        {"temperature": None},
+        {"temperature": (0.0, None)},
+        {"temperature": (0.0, NAN)},
+        {"temperature": (0.0, -1)},
+        {"compression_ratio_threshold": NAN},
+        {"logprob_threshold": "x"},
+        {"no_speech_threshold": INF},
+        {"initial_prompt": 4},
+        {"clip_timestamps": 5.0},
+        {"clip_timestamps": None},
+        {"clip_timestamps": "a"},
+        {"clip_timestamps": [0, NAN]},
+        {"clip_timestamps": "5,3"},
+        {"clip_timestamps": "-1"},
+        {"condition_on_previous_text": "no"},
+        {"carry_initial_prompt": None},
+        {"task": "lang_id"},
+        {"beam_size": None, "patience": 1.0},
+    ],
+    ids=str,
+)
+def test_wrong_options_of_a_recording_are_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=next(reversed(wrong))):
+        TranscribeOptions(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("0", (0.0,)), ("", ()), ("1,2.5, 3", (1.0, 2.5, 3.0)), ([0, 10], (0.0, 10.0)), ((4,), (4.0,))],
+)
+def test_clips_are_seconds(given: Any, seconds: tuple[float, ...]) -> None:
+    assert parse_clip_timestamps(given) == seconds
