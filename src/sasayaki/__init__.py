@@ -17,13 +17,14 @@ from sasayaki.errors import (
     OutputError,
     SasayakiError,
 )
+from sasayaki.functions import decode, detect_language, transcribe
 from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Transcription
 
 if TYPE_CHECKING:
-    from sasayaki.audio import load_audio, log_mel_spectrogram, pad_or_trim
-    from sasayaki.functions import decode, detect_language, transcribe
+    from sasayaki.audio import load_audio, pad_or_trim
     from sasayaki.model import Whisper, available_models, get_model, load_model
+    from sasayaki.spectrogram import log_mel_spectrogram
 
 __version__ = "0.1.0"
 
@@ -56,11 +57,8 @@ __all__ = [
 
 _LATE = {
     "load_audio": "sasayaki.audio",
-    "log_mel_spectrogram": "sasayaki.audio",
+    "log_mel_spectrogram": "sasayaki.spectrogram",
     "pad_or_trim": "sasayaki.audio",
-    "decode": "sasayaki.functions",
-    "detect_language": "sasayaki.functions",
-    "transcribe": "sasayaki.functions",
     "Whisper": "sasayaki.model",
     "available_models": "sasayaki.model",
     "get_model": "sasayaki.model",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sasayaki.audio import AudioSource
-from sasayaki.inference.base import Array
-from sasayaki.model import Whisper
+import sasayaki.transcribe  # noqa: F401 - the package, if it came later, would take the public function's place
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Transcription
+
+if TYPE_CHECKING:
+    from sasayaki.audio import AudioSource
+    from sasayaki.inference.base import Array
+    from sasayaki.model import Whisper
 
 
 def decode(

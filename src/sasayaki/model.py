@@ -19,6 +19,7 @@ from sasayaki.checkpoints.read import read_checkpoint
 from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for
 from sasayaki.decoding.decode import Decoder
+from sasayaki.decoding.recorder import Tracer
 from sasayaki.errors import AudioError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
@@ -26,6 +27,7 @@ from sasayaki.languages import to_language_code
 from sasayaki.options import DecodingOptions, TranscribeOptions, override
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
+from sasayaki.trace import Trace
 from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
 from sasayaki.transcribe.stream import SegmentStream
 
@@ -69,6 +71,11 @@ class Whisper:
         return self.inference.dims
 
     @property
+    def device(self) -> str:
+        """Where the engine runs, as PyTorch writes it: `cpu`, `cuda:0`."""
+        return str(getattr(self.inference, "device", "cpu"))
+
+    @property
     def is_multilingual(self) -> bool:
         """Whether the model knows more languages than English."""
         return self.dims.is_multilingual
@@ -79,6 +86,8 @@ class Whisper:
         arrays = [feature.array for feature in features]
         if is_single:
             return arrays[0]
+        if not arrays:
+            return np.empty((0, self.dims.n_audio_ctx, self.dims.n_audio_state), np.float32)
         if isinstance(arrays[0], np.ndarray):
             return np.stack(arrays)
         import torch
@@ -102,7 +111,7 @@ class Whisper:
         return [language.token for language in detected], [language.probs for language in detected]
 
     def decode(
-        self, mel: Array, options: DecodingOptions | None = None, **overrides: Any
+        self, mel: Array, options: DecodingOptions | None = None, *, trace: Trace | None = None, **overrides: Any
     ) -> DecodingResult | list[DecodingResult]:
         """Decode one window, or a batch of windows, of 30 s each.
 
@@ -110,6 +119,7 @@ class Whisper:
             mel: log-mel spectrogram (n_mels, 3000), or (n_audio, n_mels, 3000) for a batch; or encoder output
                 (n_audio_ctx, n_audio_state) of `embed_audio`, or a batch of it.
             options: how to decode.
+            trace: what to record every step into; None records nothing.
             **overrides: fields of DecodingOptions that replace those of `options`.
 
         Returns:
@@ -122,7 +132,7 @@ class Whisper:
         settled = override(options or DecodingOptions(), overrides)
         self._decoder.check(settled)
         features, is_single = self._encode(mel)
-        results = self._decoder.decode(features, [settled] * len(features))
+        results = self._decoder.decode(features, [settled] * len(features), self._tracer(trace))
         return results[0] if is_single else results
 
     def transcribe(
@@ -130,6 +140,7 @@ class Whisper:
         audio: AudioSource,
         *,
         progress: Progress | None = None,
+        trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> Transcription:
@@ -138,6 +149,7 @@ class Whisper:
         Args:
             audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
             progress: called after each window with the seconds done and the seconds there are.
+            trace: what to record every window and step into; None records nothing.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
 
@@ -145,13 +157,14 @@ class Whisper:
             OptionError: an option cannot be used, or does not fit the model.
             AudioError: the audio cannot be read.
         """
-        return self.stream(audio, progress=progress, options=options, **overrides).collect()
+        return self._start(audio, progress, options, overrides).collect()
 
     def stream(
         self,
         audio: AudioSource,
         *,
         progress: Progress | None = None,
+        trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> SegmentStream:
@@ -160,6 +173,15 @@ class Whisper:
         Arguments and errors are those of `transcribe`. Options are checked, the audio is read and its language is
         settled at once; windows are decoded as segments are asked for.
         """
+        return self._start(audio, progress, options, overrides)
+
+    def _start(
+        self,
+        audio: AudioSource,
+        progress: Progress | None,
+        options: TranscribeOptions | None,
+        overrides: Mapping[str, Any],
+    ) -> SegmentStream:
         settled = self._settle(options, overrides)
         recording = self._record(audio)
         language, probs = self._language(recording, settled)
@@ -173,7 +195,8 @@ class Whisper:
         if not self.is_multilingual:
             settled = _english_only(settled)
         for temperature in settled.temperatures:
-            self._decoder.check(settled.for_window(temperature, language=settled.language, prompt=()))
+            window = settled.for_window(temperature, language=settled.language, prompt=())
+            self._decoder.check(replace(window, prompt=settled.initial_prompt))
         return settled
 
     def _record(self, audio: AudioSource) -> Recording:
@@ -282,5 +305,5 @@ def _english_only(options: TranscribeOptions) -> TranscribeOptions:
     code = None if options.language is None else to_language_code(options.language)
     if code not in (None, "en") or options.task != "transcribe":
         asked = f"language={options.language!r}, task={options.task!r}"
-        warnings.warn(f"an English-only model transcribes English; {asked} is not used", stacklevel=4)
+        warnings.warn(f"an English-only model transcribes English; {asked} is not used", stacklevel=5)
     return replace(options, language="en", task="transcribe", multilingual=False)
