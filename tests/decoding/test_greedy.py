@@ -147,3 +147,10 @@ def test_samples_that_end_early_leave_and_are_kept() -> None:
     assert sizes[1:] == sorted(sizes[1:], reverse=True)
     assert len(result.hypotheses) == 10
     assert len({len(h.tokens) for h in result.hypotheses}) > 1
+
+
+def test_samples_are_handed_over_in_the_order_of_their_numbers() -> None:
+    greedy = GreedyDecoder(EOT, temperature=1.0, n_group=3, seed=0, n_steps=3)
+    beams = {slot: Beam((slot,), slot=slot) for slot in range(3)}
+    state = SearchState(beams=(beams[1],), finished=(beams[2], beams[0]))
+    assert [beam.slot for beam in greedy.finish(state)] == [0, 1, 2]
