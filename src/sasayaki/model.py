@@ -19,7 +19,6 @@ from sasayaki.checkpoints.read import read_checkpoint
 from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for
 from sasayaki.decoding.decode import Decoder
-from sasayaki.decoding.recorder import Tracer
 from sasayaki.errors import AudioError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
@@ -27,7 +26,6 @@ from sasayaki.languages import to_language_code
 from sasayaki.options import DecodingOptions, TranscribeOptions, override
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
-from sasayaki.trace import Trace
 from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
 from sasayaki.transcribe.stream import SegmentStream
 
@@ -111,7 +109,7 @@ class Whisper:
         return [language.token for language in detected], [language.probs for language in detected]
 
     def decode(
-        self, mel: Array, options: DecodingOptions | None = None, *, trace: Trace | None = None, **overrides: Any
+        self, mel: Array, options: DecodingOptions | None = None, **overrides: Any
     ) -> DecodingResult | list[DecodingResult]:
         """Decode one window, or a batch of windows, of 30 s each.
 
@@ -119,7 +117,6 @@ class Whisper:
             mel: log-mel spectrogram (n_mels, 3000), or (n_audio, n_mels, 3000) for a batch; or encoder output
                 (n_audio_ctx, n_audio_state) of `embed_audio`, or a batch of it.
             options: how to decode.
-            trace: what to record every step into; None records nothing.
             **overrides: fields of DecodingOptions that replace those of `options`.
 
         Returns:
@@ -132,7 +129,7 @@ class Whisper:
         settled = override(options or DecodingOptions(), overrides)
         self._decoder.check(settled)
         features, is_single = self._encode(mel)
-        results = self._decoder.decode(features, [settled] * len(features), self._tracer(trace))
+        results = self._decoder.decode(features, [settled] * len(features))
         return results[0] if is_single else results
 
     def transcribe(
@@ -140,7 +137,6 @@ class Whisper:
         audio: AudioSource,
         *,
         progress: Progress | None = None,
-        trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> Transcription:
@@ -149,7 +145,6 @@ class Whisper:
         Args:
             audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
             progress: called after each window with the seconds done and the seconds there are.
-            trace: what to record every window and step into; None records nothing.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
 
@@ -164,7 +159,6 @@ class Whisper:
         audio: AudioSource,
         *,
         progress: Progress | None = None,
-        trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> SegmentStream:
