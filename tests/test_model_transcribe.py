@@ -1,0 +1,410 @@
+"""The Whisper object on recordings of any length: transcribe and stream."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import warnings
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sasayaki
+from sasayaki import AudioError, OptionError, TranscribeOptions, Transcription
+from sasayaki.decoding.decode import Decoder
+from sasayaki.model import Whisper
+from tests.fakes import EOT, N_VOCAB, SOT, SOT_PREV, TIMESTAMP_BEGIN, say, text, ts
+from tests.scripted_model import TONES, make_english_model, make_model, sentence, speak, tone
+
+RECORDING = np.concatenate([tone("low", 30), tone("high", 30), tone("middle", 5)])
+SECONDS = 16000
+
+
+@pytest.fixture
+def model() -> Whisper:
+    return make_model()
+
+
+def babble(name: object, history: tuple[int, ...]) -> np.ndarray:
+    """Logits that leave the choice of the letters, and of the end, to chance."""
+    logits = np.full(N_VOCAB, -30.0, np.float32)
+    logits[list(range(97, 123))] = 0.0
+    logits[EOT] = -1.0
+    return logits
+
+
+def test_a_recording_is_transcribed_window_by_window(model: Whisper) -> None:
+    result = model.transcribe(RECORDING, language="en")
+    assert result.text == " low high middle"
+    assert [(segment.id, segment.seek, segment.start, segment.end, segment.text) for segment in result.segments] == [
+        (0, 0, 0.0, 30.0, " low"),
+        (1, 3000, 30.0, 60.0, " high"),
+        (2, 6000, 60.0, 65.0, " middle"),
+    ]
+    assert (result.language, result.duration) == ("en", 65.0)
+
+
+def test_all_of_45_s_is_transcribed(model: Whisper) -> None:
+    """B113: the low-level call cut the audio after 30 s; what is said at 40 s must be in the text."""
+    result = model.transcribe(np.concatenate([tone("low", 30), tone("high", 15)]))
+    assert "high" in result.text
+    assert result.segments[-1].end == 45
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_windows"),
+    [
+        (0, 0),
+        (1, 0),
+        (159, 0),
+        (160, 1),
+        (161, 1),
+        (30 * SECONDS - 1, 1),
+        (30 * SECONDS, 1),
+        (30 * SECONDS + 160, 2),
+        (60 * SECONDS, 2),
+        (60 * SECONDS + 159, 2),
+    ],
+)
+def test_recordings_of_every_length_are_done(model: Whisper, n_samples: int, n_windows: int) -> None:
+    done: list[tuple[float, float]] = []
+    audio = tone("low", n_samples / SECONDS)
+    result = model.transcribe(audio, language="en", progress=lambda *at: done.append(at))
+    assert len(model.inference.encoded) == len(done) == n_windows
+    assert result.duration == n_samples // 160 / 100
+    assert all(0 <= segment.start < segment.end <= result.duration for segment in result.segments)
+    assert [at for at, _ in done] == sorted({at for at, _ in done})
+    assert all(of == result.duration for _, of in done)
+    if done:
+        assert done[-1] == (result.duration, result.duration)
+
+
+@pytest.mark.parametrize("language", [None, "de", "fr", "ja"])
+@pytest.mark.parametrize("seconds", [1.2, 45])
+def test_digital_silence_gives_times_within_the_file(seconds: float, language: str | None) -> None:
+    """B110: subtitle credits came out of zeros, with times of 10 to 30 s."""
+    credits_ = (ts(0), *text(" Subtitles"), ts(10), ts(12), *text(" by someone"), ts(30))
+    model = make_model(speak({"silence": credits_}))
+    result = model.transcribe(np.zeros(round(seconds * SECONDS), np.float32), language=language)
+    assert all(0 <= segment.start < segment.end <= seconds for segment in result.segments)
+    assert all(np.isfinite(mel).all() for mel in model.inference.encoded)
+
+
+@pytest.mark.parametrize(
+    "audio",
+    [np.zeros(0, np.float32), np.zeros(16000, np.float32), 1e-4 * np.random.default_rng(0).normal(size=16000)],
+    ids=["empty", "zeros", "noise"],
+)
+def test_a_rare_language_of_near_silence_is_harmless(audio: np.ndarray) -> None:
+    """B101: a detection of `cy` for near-silence made the next step fail."""
+    result = make_model(speak(language="cy")).transcribe(audio)
+    assert isinstance(result.text, str)
+    assert result.language == ("cy" if len(audio) else "en")
+
+
+def test_the_language_is_detected_once_from_the_first_window() -> None:
+    model = make_model(speak(language="fr"))
+    result = model.transcribe(RECORDING)
+    assert result.language == "fr"
+    assert result.language_probs["fr"] > 0.9
+    assert {segment.language for segment in result.segments} == {"fr"}
+    assert sum(call.histories == ((SOT,),) for call in model.inference.calls) == 1
+
+
+def test_a_given_language_is_not_detected(model: Whisper) -> None:
+    result = model.transcribe(RECORDING, language="German")
+    assert (result.language, result.language_probs) == ("de", None)
+    assert len(model.inference.encoded) == 3
+
+
+@pytest.mark.parametrize("prompt", [None, "", "a", "twelve chars", "long " * 50, (), (65,), tuple([66] * 250)])
+def test_the_text_is_that_of_the_segments_whatever_the_prompt(model: Whisper, prompt: Any) -> None:
+    """B56: the text lost its beginning, cut by the length of a prompt."""
+    result = model.transcribe(RECORDING, initial_prompt=prompt, language="en")
+    assert result.text == "".join(segment.text for segment in result.segments) == " low high middle"
+
+
+@pytest.mark.parametrize("prompt", [text("x" * 222), text("y" * 223), text("z" * 300), "names " * 60])
+def test_a_carried_prompt_is_in_front_of_every_window(model: Whisper, prompt: Any) -> None:
+    """B18: the engine is fed the last 223 tokens of the prompt in every window."""
+    model.transcribe(RECORDING, initial_prompt=prompt, carry_initial_prompt=True, language="en")
+    carried = (text(" " + prompt.strip()) if isinstance(prompt, str) else prompt)[-223:]
+    starts = [call.rows[0].tokens for call in model.inference.calls if call.rows[0].source is None]
+    assert len(starts) == 3
+    for start in starts:
+        assert start[: len(carried) + 1] == (SOT_PREV, *carried)
+        assert start.index(SOT) <= 224
+
+
+GIVEN = {
+    "task": "translate",
+    "sample_len": 7,
+    "best_of": 3,
+    "beam_size": 4,
+    "patience": 1.5,
+    "length_penalty": 0.5,
+    "prefix": (65,),
+    "suppress_tokens": (66, 67),
+    "suppress_blank": False,
+    "without_timestamps": True,
+    "max_initial_timestamp": 0.5,
+    "fp16": False,
+    "seed": 9,
+    "temperature": 0.7,
+    "language": "de",
+}
+
+
+@pytest.mark.parametrize("call", ["transcribe", "stream", "options"])
+@pytest.mark.parametrize("name", GIVEN)
+def test_every_option_reaches_the_decoder(
+    model: Whisper, monkeypatch: pytest.MonkeyPatch, name: str, call: str
+) -> None:
+    """B31, B164: options were accepted and dropped, or replaced in silence."""
+    received: list[Any] = []
+    decode = Decoder.decode
+
+    def spy(self: Decoder, audios: Any, options: Any) -> Any:
+        received.extend(options)
+        return decode(self, audios, options)
+
+    monkeypatch.setattr(Decoder, "decode", spy)
+    given = {name: GIVEN[name]} | ({"temperature": 0.3} if name == "best_of" else {})
+    audio = tone("low", 1)
+    if call == "stream":
+        list(model.stream(audio, **given))
+    elif call == "options":
+        assert getattr(model.transcribe(audio, options=TranscribeOptions(**given)).options, name) == GIVEN[name]
+    else:
+        assert getattr(model.transcribe(audio, **given).options, name) == GIVEN[name]
+    assert getattr(received[0], name) == GIVEN[name]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"language": "es"}, {"initial_prompt": [10**6]}, {"prefix": [10**6]}, {"suppress_tokens": [10**6]}]
+)
+@pytest.mark.parametrize("call", ["transcribe", "stream"])
+def test_options_that_do_not_fit_are_refused_at_once(model: Whisper, call: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="prompt" if "initial_prompt" in wrong else next(iter(wrong))):
+        getattr(model, call)(np.zeros(16000, np.float32), **wrong)
+    assert model.inference.encoded == []
+
+
+@pytest.mark.parametrize("call", ["transcribe", "stream"])
+def test_audio_that_cannot_be_read_is_refused_at_once(model: Whisper, call: str, tmp_path: Path) -> None:
+    for wrong in (tmp_path / "missing.wav", np.zeros((2, 5), np.float32), b"no audio", np.full(9, np.nan)):
+        with pytest.raises(AudioError):
+            getattr(model, call)(wrong)
+
+
+def test_a_stream_is_lazy(model: Whisper) -> None:
+    """The first segment is there before the second window is encoded."""
+    stream = model.stream(RECORDING, language="en")
+    assert len(model.inference.encoded) == 0
+    assert next(stream).text == " low"
+    assert len(model.inference.encoded) == 1
+    assert [segment.text for segment in stream] == [" high", " middle"]
+
+
+def test_a_stream_gives_what_transcribe_gives(model: Whisper) -> None:
+    stream = model.stream(RECORDING)
+    first = next(stream)
+    result = stream.collect()
+    assert result == model.transcribe(RECORDING)
+    assert result.segments[0] == first
+
+
+def test_a_stream_that_is_closed_or_dropped_leaves_no_session_open(model: Whisper) -> None:
+    closed, dropped = model.stream(RECORDING), model.stream(RECORDING)
+    next(closed)
+    closed.close()
+    assert list(closed) == []
+    next(dropped)
+    del dropped
+    gc.collect()
+    assert model.inference.n_open == 0
+    assert model.transcribe(RECORDING).text == " low high middle"
+
+
+def failing_script(fails: list[bool]) -> Callable[[Any, tuple[int, ...]], np.ndarray]:
+    def script(name: Any, history: tuple[int, ...]) -> np.ndarray:
+        if name == "high" and fails[0] and len(history) > 8:
+            raise RuntimeError("out of memory")
+        return speak()(name, history)
+
+    return script
+
+
+def test_a_transcription_that_fails_leaves_the_model_as_new() -> None:
+    """B44: what an exception left behind changed the calls after it."""
+    fails = [True]
+    model = make_model(failing_script(fails))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        model.transcribe(RECORDING, initial_prompt="other")
+    stream = model.stream(RECORDING)
+    assert next(stream).text == " low"
+    with pytest.raises(RuntimeError, match="out of memory"):
+        next(stream)
+    assert model.inference.n_open == 0
+    fails[0] = False
+    expected = make_model().transcribe(RECORDING)
+    for _ in range(3):
+        assert model.transcribe(RECORDING) == expected
+
+
+def test_a_progress_callback_that_fails_ends_the_transcription(model: Whisper) -> None:
+    def stop(done: float, duration: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.transcribe(RECORDING, progress=stop)
+    assert model.inference.n_open == 0
+    assert model.transcribe(RECORDING).text == " low high middle"
+
+
+def test_progress_is_told_window_by_window_and_stays_within_the_clip(model: Whisper) -> None:
+    done: list[tuple[float, float]] = []
+    model.transcribe(RECORDING, clip_timestamps="20,31,40,41", progress=lambda *at: done.append(at))
+    assert done == [(31, 65), (41, 65)]
+
+
+def test_sampling_depends_on_the_input_alone() -> None:
+    """B22: the text of a sample was a function of the number of calls before it."""
+    model = make_model(babble)
+    options: dict[str, Any] = {"temperature": 0.8, "best_of": 2, "language": "en", "without_timestamps": True}
+    audio = tone("low", 2)
+    texts = [model.transcribe(audio, seed=1, **options).text for _ in range(4)]
+    assert len(set(texts)) == 1
+    assert texts[0]
+    assert model.transcribe(audio, seed=2, **options).text != texts[0]
+    assert len({model.transcribe(audio, **options).text for _ in range(3)}) == 1
+    assert len({model.transcribe(audio, seed=None, **options).text for _ in range(3)}) > 1
+    code = (
+        "from tests.test_model_transcribe import babble; from tests.scripted_model import make_model, tone\n"
+        f"print(make_model(babble).transcribe(tone('low', 2), seed=1, **{options!r}).text)"
+    )
+    root = Path(__file__).parent.parent
+    fresh = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert fresh.stdout.rstrip("\n") == texts[0]
+
+
+def test_threads_that_share_a_model_each_get_their_own_text() -> None:
+    """B153, B22: words of one request were in another's text."""
+
+    def script(name: Any, history: tuple[int, ...]) -> np.ndarray:
+        return babble(name, history) if name == "silence" else speak()(name, history)
+
+    model = make_model(script)
+    sampled = {"temperature": 0.9, "seed": 3, "without_timestamps": True, "language": "en", "sample_len": 40}
+    alone = model.transcribe(np.zeros(16000, np.float32), **sampled).text
+
+    def work(number: int) -> None:
+        name = list(TONES)[number % 4]
+        audio = np.concatenate([tone(name, 30), tone(name, 3)])
+        result = model.transcribe(audio, language=("en", "de")[number % 2], initial_prompt=f"prompt {number}")
+        assert result.text == f" {name} {name}"
+        assert result.language == ("en", "de")[number % 2]
+        assert model.transcribe(np.zeros(16000, np.float32), **sampled).text == alone
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(12)))
+
+
+@pytest.mark.parametrize(
+    "asked", [{"language": "fr"}, {"task": "translate"}, {"language": "German", "task": "translate"}]
+)
+@pytest.mark.parametrize("call", ["transcribe", "stream"])
+def test_an_english_only_model_warns_once_and_transcribes_english(call: str, asked: dict[str, str]) -> None:
+    """B98: it crashed, or wrote wrong text."""
+    model = make_english_model()
+    with pytest.warns(UserWarning, match="English-only") as caught:
+        segments = list(
+            getattr(model, call)(RECORDING, **asked).segments
+            if call == "transcribe"
+            else model.stream(RECORDING, **asked)
+        )
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert [segment.text for segment in segments] == [" low", " high", " middle"]
+    assert {segment.language for segment in segments} == {"en"}
+
+
+@pytest.mark.parametrize("language", [None, "en", "English"])
+def test_an_english_only_model_takes_english_without_a_warning(language: str | None) -> None:
+    """B98: no language token in the prompt, and no detection pass."""
+    model = make_english_model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = model.transcribe(RECORDING, language=language, condition_on_previous_text=False)
+    assert (result.language, result.language_probs) == ("en", None)
+    assert len(model.inference.encoded) == 3
+    starts = [call.rows[0].tokens for call in model.inference.calls if call.rows[0].source is None]
+    assert starts == [(SOT,)] * 3
+
+
+def test_results_read_like_dicts_and_become_json(model: Whisper) -> None:
+    result = model.transcribe(RECORDING, initial_prompt="x")
+    assert result["text"] == result.text
+    assert result["segments"][0]["start"] == 0.0
+    assert result["segments"][-1]["tokens"][0] == TIMESTAMP_BEGIN
+    assert {"text", "segments", "language"} <= set(result)
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["text"] == result.text
+    assert plain["segments"][1]["end"] == 60.0
+    assert isinstance(result, Transcription)
+
+
+def test_options_may_come_as_an_object_with_overrides(model: Whisper) -> None:
+    options = TranscribeOptions(language="de", beam_size=None)
+    assert model.transcribe(RECORDING, options=options).language == "de"
+    assert model.transcribe(RECORDING, options=options, language="fr").language == "fr"
+    assert options.language == "de"
+
+
+@pytest.mark.parametrize("use", ["nothing", "transcribe", "stream", "exception"])
+def test_a_model_is_freed_when_it_is_dropped(use: str) -> None:
+    """B179: dropped models stayed in memory until the process was killed."""
+    model = make_model(failing_script([use == "exception"]))
+    if use == "transcribe":
+        model.transcribe(RECORDING)
+    if use == "stream":
+        next(model.stream(RECORDING))
+    if use == "exception":
+        with pytest.raises(RuntimeError, match="out of memory"):
+            model.transcribe(RECORDING)
+    references = [weakref.ref(model), weakref.ref(model.inference)]
+    del model
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+
+
+def test_every_source_of_audio_is_taken(model: Whisper, tmp_path: Path) -> None:
+    import io
+    import wave
+
+    path = tmp_path / "tone.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, 16000, 0, "NONE", ""))
+        file.writeframes((tone("high", 2) * 32767).astype("<i2").tobytes())
+    data = path.read_bytes()
+    for source in (path, str(path), data, io.BytesIO(data), tone("high", 2), tone("high", 2).tolist()):
+        result = sasayaki.transcribe(model, source, language="en")
+        assert (result.text, result.duration) == (" high", 2.0)
+
+
+def test_the_best_sentence_wins_over_a_loop() -> None:
+    """The ladder works through the whole object: a loop at temperature 0 is sampled again."""
+
+    def script(name: Any, history: tuple[int, ...]) -> np.ndarray:
+        return say(sentence("la " * 60))(name, history) if history != (SOT,) else speak()(name, history)
+
+    (segment,) = make_model(script).transcribe(tone("low", 3), temperature=(0.0, 0.2)).segments
+    assert [attempt.failed for attempt in segment.attempts] == [("compression_ratio_threshold",)] * 2
+    assert [attempt.temperature for attempt in segment.attempts] == [0.0, 0.2]
