@@ -79,7 +79,7 @@ def below(name: str) -> str:
     """The name below `sasayaki`; a public name, which no file bears, stands for `__init__`."""
     inside = name.removeprefix("sasayaki").removeprefix(".")
     first = inside.split(".")[0]
-    return inside if first and (SOURCE / first).is_dir() or (SOURCE / f"{first}.py").exists() else "__init__"
+    return inside if (first and (SOURCE / first).is_dir()) or (SOURCE / f"{first}.py").exists() else "__init__"
 
 
 def is_within(name: str, package: str) -> bool:
