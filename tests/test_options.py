@@ -215,6 +215,12 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
         "beam_size": 2,
         "patience": 1.5,
         "length_penalty": 0.5,
+        "beam_stop": "bound",
+        "beam_ends": "all",
+        "beam_lookahead": 2,
+        "beam_groups": 2,
+        "beam_diversity": 0.7,
+        "loop_guard": False,
         "prefix": "p",
         "suppress_tokens": (1,),
         "suppress_blank": False,
@@ -223,10 +229,65 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
         "fp16": False,
         "seed": 4,
     }
-    missing = {field.name for field in dataclasses.fields(WindowOptions)} - {"language", "best_of", *given}
+    alone = {"language", "best_of", "length_reward"}
+    missing = {field.name for field in dataclasses.fields(WindowOptions)} - {*alone, *given}
     assert not missing, "a new option needs a value here"
     window = TranscribeOptions(**given, best_of=3).for_window(0.0, language="en", prompt=())
     assert {name: getattr(window, name) for name in given} == given
+    rewarded = TranscribeOptions(length_reward=0.5).for_window(0.0, language="en", prompt=())
+    assert rewarded.length_reward == 0.5
+
+
+def test_compat_switches_every_improvement_off() -> None:
+    """The windows of a compatible transcription are decoded with openai/whisper's own options."""
+    improved = TranscribeOptions(
+        compat=True, loop_guard=True, length_reward=0.2, beam_stop="bound", beam_ends="all", beam_lookahead=3,
+        beam_groups=5, beam_diversity=0.1, patience=2.0,
+    )  # fmt: skip
+    plain = TranscribeOptions(compat=True, loop_guard=False, patience=2.0)
+    for temperature in (0.0, 0.4):
+        windows = [each.for_window(temperature, language="en", prompt=()) for each in (improved, plain)]
+        assert windows[0] == windows[1]
+        assert not windows[0].loop_guard
+        assert windows[0].changes_beams == ()
+
+
+def test_changes_of_beam_search_belong_to_temperature_zero() -> None:
+    """The other steps of the ladder have no beams, and do not fail for them."""
+    options = TranscribeOptions(beam_stop="bound", beam_ends="all", beam_lookahead=3, beam_groups=5)
+    cold, warm = (options.for_window(t, language="en", prompt=()) for t in (0.0, 0.4))
+    assert cold.changes_beams == ("beam_stop", "beam_ends", "beam_lookahead", "beam_groups")
+    assert warm.changes_beams == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "names"),
+    [
+        ({"beam_stop": "soon"}, ["beam_stop", "soon"]),
+        ({"beam_ends": None}, ["beam_ends"]),
+        ({"beam_lookahead": -1}, ["beam_lookahead"]),
+        ({"beam_lookahead": None}, ["beam_lookahead"]),
+        ({"beam_lookahead": 1.5}, ["beam_lookahead"]),
+        ({"beam_groups": 0}, ["beam_groups"]),
+        ({"beam_groups": 2}, ["beam_groups", "beam_size"]),
+        ({"beam_diversity": NAN}, ["beam_diversity"]),
+        ({"beam_diversity": -0.1}, ["beam_diversity"]),
+        ({"beam_diversity": None}, ["beam_diversity"]),
+        ({"length_reward": INF}, ["length_reward"]),
+        ({"length_reward": 0.1, "length_penalty": 0.5}, ["length_reward", "length_penalty"]),
+        ({"beam_ends": "all"}, ["beam_ends", "beam_stop"]),
+        ({"beam_stop": "bound", "beam_size": None}, ["beam_stop", "beam_size"]),
+        ({"beam_groups": 2, "beam_size": None}, ["beam_groups", "beam_size"]),
+        ({"loop_guard": "maybe"}, ["loop_guard"]),
+        ({"compat": None}, ["compat"]),
+    ],
+)
+def test_wrong_changes_of_the_search_are_refused(wrong: dict[str, object], names: list[str]) -> None:
+    """B06: each error names the option, and both where two clash."""
+    with pytest.raises(OptionError) as caught:
+        TranscribeOptions(**wrong)
+    for name in names:
+        assert name in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,14 @@ from sasayaki.languages import to_language_code
 
 TASKS = ("transcribe", "translate")
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+BEAM_STOPS = ("pool", "bound", "estimate")
+BEAM_ENDS = ("seen", "top", "all")
+
+BEAM_RULES = ("beam_stop", "beam_ends", "beam_lookahead", "beam_groups", "beam_diversity")
+"""Options that change beam search."""
+
+IMPROVEMENTS = (*BEAM_RULES, "length_reward", "loop_guard")
+"""Options that `compat` sets back to what openai/whisper does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +54,30 @@ class WindowOptions:
     length_penalty: float | None = None
     """Exponent in [0, 1] of the length normalisation of https://arxiv.org/abs/1609.08144;
     None divides by the length."""
+
+    length_reward: float | None = None
+    """What each token adds to the log-probability by which hypotheses are ranked, which is then not divided by the
+    length; None divides."""
+
+    beam_stop: str = "pool"
+    """When beam search ends: `pool` with the first finished sequences; `bound` when no other sequence can get a
+    better score; `estimate` when no other has a better score so far."""
+
+    beam_ends: str = "seen"
+    """Which ends beam search accepts: `seen` on the way to the best beams, `top` among the best beams only, `all`
+    of every beam."""
+
+    beam_lookahead: int = 0
+    """Number of steps that beam search goes on after a sequence has ended before that one counts as finished."""
+
+    beam_groups: int = 1
+    """Number of groups that the beams are split into, each kept apart from those before it."""
+
+    beam_diversity: float = 0.5
+    """With `beam_groups`, what a token loses in log-probability for each group that has taken it before."""
+
+    loop_guard: bool = False
+    """Whether a sequence that repeats itself without end is cut where the loop begins."""
 
     prefix: str | Sequence[int] | None = None
     """Text or tokens that the window's transcript starts with, not repeated in the result."""
@@ -81,11 +113,18 @@ class WindowOptions:
         _real_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
         for name in ("suppress_blank", "without_timestamps", "fp16"):
             _flag(name, getattr(self, name))
+        _flag("loop_guard", self.loop_guard)
         self._keep("prefix", _text_or_tokens("prefix", self.prefix))
         suppressed = parse_suppress_tokens(self.suppress_tokens)
         if not isinstance(self.suppress_tokens, (str, type(None))):
             self._keep("suppress_tokens", suppressed)
         self._check_beams()
+        self._check_beam_rules()
+
+    @property
+    def changes_beams(self) -> tuple[str, ...]:
+        """Names of the options by which beam search differs from openai/whisper's."""
+        return tuple(name for name in BEAM_RULES if getattr(self, name) != _default(name))
 
     def _keep(self, name: str, value: object) -> None:
         """Store a checked copy, which neither the caller's list nor a used-up iterator can change."""
@@ -106,6 +145,32 @@ class WindowOptions:
             raise OptionError(
                 f"beam_size={self.beam_size} with patience={self.patience} would collect {n_finished} sequences; "
                 "round(beam_size * patience) must be at least 1, and finite"
+            )
+
+    def _check_beam_rules(self) -> None:
+        _one_of("beam_stop", self.beam_stop, BEAM_STOPS)
+        _one_of("beam_ends", self.beam_ends, BEAM_ENDS)
+        _whole_number("beam_lookahead", _given("beam_lookahead", self.beam_lookahead), least=0)
+        _whole_number("beam_groups", _given("beam_groups", self.beam_groups), least=1)
+        _real_number("beam_diversity", _given("beam_diversity", self.beam_diversity), least=0)
+        _real_number("length_reward", self.length_reward)
+        if self.length_reward is not None and self.length_penalty is not None:
+            raise OptionError(
+                f"length_reward={self.length_reward} and length_penalty={self.length_penalty} exclude each other: "
+                "one adds for each token, the other divides by the length"
+            )
+        if self.beam_size is None:
+            if self.changes_beams:
+                name = self.changes_beams[0]
+                raise OptionError(f"{name}={getattr(self, name)!r} needs beam_size: it changes beam search")
+        elif self.beam_size % self.beam_groups:
+            raise OptionError(
+                f"beam_size={self.beam_size} cannot be split into beam_groups={self.beam_groups} groups of equal size"
+            )
+        if self.beam_ends == "all" and self.beam_stop == "pool":
+            raise OptionError(
+                "beam_ends='all' needs beam_stop='bound' or 'estimate': with every end accepted, the pool of "
+                "beam_stop='pool' is full at once"
             )
 
 
@@ -160,6 +225,14 @@ class TranscribeOptions(WindowOptions):
     """A window counts as silent when its no-speech probability is above this and its average log-probability is
     below `logprob_threshold`; None keeps every window."""
 
+    loop_guard: bool = True
+    """Whether a sequence that repeats itself without end is cut where the loop begins. The next window starts behind
+    the last segment before it; without one the window is decoded again at the next temperature."""
+
+    compat: bool = False
+    """Whether every improvement on openai/whisper's decoding is switched off: the loop guard and the changes of beam
+    search. The text is then openai/whisper's own."""
+
     condition_on_previous_text: bool = True
     """Whether the text so far is the prompt of the next window."""
 
@@ -191,7 +264,7 @@ class TranscribeOptions(WindowOptions):
         for name in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold"):
             _real_number(name, getattr(self, name))
         _real_number("language_detection_threshold", self.language_detection_threshold, least=0, most=1)
-        for name in ("condition_on_previous_text", "carry_initial_prompt", "multilingual"):
+        for name in ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual"):
             _flag(name, getattr(self, name))
         self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
         clips = parse_clip_timestamps(self.clip_timestamps)
@@ -207,12 +280,19 @@ class TranscribeOptions(WindowOptions):
     def for_window(self, temperature: float, *, language: str | None, prompt: Sequence[int]) -> DecodingOptions:
         """Options of one attempt: beams belong to temperature 0, `best_of` to the others."""
         shared = {field.name: getattr(self, field.name) for field in fields(WindowOptions)}
+        if self.compat:
+            shared.update({name: _default(name) for name in IMPROVEMENTS})
         if temperature > 0:
-            shared.update(beam_size=None, patience=None)
+            shared.update({name: _default(name) for name in BEAM_RULES}, beam_size=None, patience=None)
         else:
             shared.update(best_of=None)
         shared.update(language=language)
         return DecodingOptions(**shared, temperature=temperature, prompt=tuple(prompt))
+
+
+def _default(name: str) -> Any:
+    """The default of an option of WindowOptions."""
+    return next(field.default for field in fields(WindowOptions) if field.name == name)
 
 
 Options = TypeVar("Options", bound=WindowOptions)
@@ -277,6 +357,12 @@ def _whole_number(name: str, value: object, *, least: int) -> None:
         raise OptionError(f"{name} must be a whole number or None, got {value!r}")
     if int(value) < least:
         raise OptionError(f"{name} must be at least {least}, got {value}")
+
+
+def _given(name: str, value: object) -> object:
+    if value is None:
+        raise OptionError(f"{name} must be a number, got None")
+    return value
 
 
 def _real_number(name: str, value: object, *, least: float = -math.inf, most: float = math.inf) -> None:

@@ -67,7 +67,8 @@ class Hypothesis(Record):
     """Log-probability of each token before the filters."""
 
     stop: str
-    """Why it ended: `eot`, or `length` when it was cut off alive."""
+    """Why it ended: `eot` with the end token, `length` when it was cut off alive; `cut` behind its last segment, or
+    `loop` behind the first turn, when it ran into a loop."""
 
     @property
     def avg_logprob(self) -> float:

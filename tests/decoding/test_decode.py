@@ -71,6 +71,12 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "beam_size": ({}, 4),
     "patience": (BEAMS, 3.0),
     "length_penalty": (BEAMS, 0.0),
+    "length_reward": (BEAMS, 9.0),
+    "beam_stop": (BEAMS, "bound"),
+    "beam_ends": ({**BEAMS, "beam_stop": "estimate", "length_penalty": 0.0}, "all"),
+    "beam_lookahead": (BEAMS, 3),
+    "beam_groups": (BEAMS, 3),
+    "beam_diversity": ({**BEAMS, "beam_groups": 3}, 5.0),
     "prefix": ({"sample_len": 20}, "ab"),
     "suppress_tokens": ({"without_timestamps": True}, list(range(250))),
     "suppress_blank": ({"without_timestamps": True, "eot": 30.0}, False),
@@ -84,8 +90,8 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def test_every_option_is_tried() -> None:
-    """B31. `fp16` is the one that is accepted and not used, and says so."""
-    missing = {field.name for field in fields(DecodingOptions)} - {"fp16", *CHANGES}
+    """B31. `fp16` is the one that is accepted and not used, and says so; `loop_guard` has tests of its own."""
+    missing = {field.name for field in fields(DecodingOptions)} - {"fp16", "loop_guard", *CHANGES}
     assert not missing, "a new option needs a line in CHANGES"
 
 

@@ -22,7 +22,8 @@ class Beam:
         raw_logprobs: the same before the filters.
         sum_logprob: sum of `logprobs`.
         bonus: sum of what scorers added to its tokens.
-        slot: number of the independent sample that it belongs to; 0 in beam search.
+        slot: number of the independent sample, or of the group of beams, that it belongs to.
+        stop: why it ended, if it ended otherwise than with the end token; `length` is what a living one would get.
     """
 
     tokens: tuple[int, ...] = ()
@@ -31,6 +32,7 @@ class Beam:
     sum_logprob: float = 0.0
     slot: int = 0
     bonus: float = 0.0
+    stop: str = "length"
 
     @property
     def sum_score(self) -> float:

@@ -11,13 +11,12 @@ from itertools import accumulate
 import numpy as np
 
 from sasayaki.decoding.arrays import logsumexp, take_columns, to_numpy
-from sasayaki.decoding.beam_search import BeamSearchDecoder
 from sasayaki.decoding.filters.chain import build_filters
-from sasayaki.decoding.greedy import GreedyDecoder
-from sasayaki.decoding.prompt import InitialTokens, initial_tokens
+from sasayaki.decoding.prompt import initial_tokens
 from sasayaki.decoding.ranker import MaximumLikelihoodRanker
 from sasayaki.decoding.scorers.chain import build_scorers
-from sasayaki.decoding.search import Beam, Candidates, SearchState, TokenDecoder
+from sasayaki.decoding.search import Beam, Candidates, SearchState
+from sasayaki.decoding.token_decoders import build_token_decoder
 from sasayaki.errors import BackendError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference, Row
 from sasayaki.options import DecodingOptions
@@ -88,8 +87,8 @@ class DecodingTask:
         self._initial = initial_tokens(tokenizer, options, n_text_ctx=n_text_ctx, n_vocab=n_vocab)
         self._filters = build_filters(options, tokenizer, n_vocab, suppress)
         self._scorers = build_scorers(options, tokenizer)
-        self._decoder = _token_decoder(options, tokenizer, self._initial)
-        self._ranker = MaximumLikelihoodRanker(tokenizer.eot, options.length_penalty)
+        self._ranker = MaximumLikelihoodRanker(tokenizer.eot, options.length_penalty, options.length_reward)
+        self._decoder = build_token_decoder(options, tokenizer, self._ranker, n_steps=self._initial.n_steps)
         self._state = SearchState()
         self._n_steps = 0
         self._no_speech_prob = math.nan
@@ -188,7 +187,7 @@ class DecodingTask:
             score=self._ranker.score(beam),
             token_logprobs=beam.logprobs[:n_token],
             token_raw_logprobs=beam.raw_logprobs[:n_token],
-            stop="eot" if has_end else "length",
+            stop="eot" if has_end else beam.stop,
         )
 
     def _no_speech(self, logits: Array) -> Array:
@@ -232,15 +231,3 @@ def compression_ratio(text: str) -> float:
     """UTF-8 bytes over zlib-compressed bytes; high when a text repeats itself."""
     data = text.encode("utf-8")
     return len(data) / len(zlib.compress(data))
-
-
-def _token_decoder(options: DecodingOptions, tokenizer: Tokenizer, initial: InitialTokens) -> TokenDecoder:
-    if options.beam_size is not None:
-        return BeamSearchDecoder(tokenizer.eot, beam_size=options.beam_size, patience=options.patience or 1.0)
-    return GreedyDecoder(
-        tokenizer.eot,
-        temperature=options.temperature,
-        n_group=options.best_of or 1,
-        seed=options.seed,
-        n_steps=initial.n_steps,
-    )

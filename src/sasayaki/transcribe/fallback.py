@@ -40,10 +40,15 @@ def decode_with_fallback(
 
 
 def failed_checks(result: DecodingResult, options: TranscribeOptions) -> tuple[str, ...]:
-    """Names of the thresholds that the result does not pass; a silent window passes all."""
+    """Names of the thresholds that the result does not pass; a silent window passes all.
+
+    A loop that was cut fails `loop_guard` unless a segment ended before it: nothing says where speech goes on.
+    """
     if is_silent(result, options):
         return ()
     failed = []
+    if result.hypotheses and result.hypotheses[0].stop == "loop":
+        failed.append("loop_guard")
     if _is_repetitive(result, options):
         failed.append("compression_ratio_threshold")
     if options.logprob_threshold is not None and result.avg_logprob < options.logprob_threshold:

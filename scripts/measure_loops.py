@@ -1,0 +1,177 @@
+"""Count loops in noise, in speech buried in noise, and in real repetitions, with the loop guard on and off.
+
+    measure_loops.py MANIFEST --models tiny.en --out loops.jsonl
+    measure_loops.py MANIFEST --table loops.jsonl
+
+MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The first form transcribes
+and writes one JSON line for each recording and setting; the second prints a table. A loop is counted by words and
+not by tokens, so that it does not ask the detector about itself: one to eight words said at least `MIN_REPEATS`
+times on end, or a text that compresses better than 2.4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Samples = npt.NDArray[np.float32]
+
+SAMPLE_RATE = 16_000
+MIN_REPEATS = 8
+NOISES = ("white", "pink", "radio", "modulated")
+SNRS_DB = (0, -5, -10)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "greedy": {"beam_size": None, "temperature": 0.0, "condition_on_previous_text": False},
+    "beams": {"beam_size": 5, "temperature": 0.0, "condition_on_previous_text": False},
+    "default": {},
+}
+
+
+def noise(kind: str, seconds: float, seed: int = 0) -> Samples:
+    """Noise of one of `NOISES`, with root mean square 0.1."""
+    draw = np.random.default_rng(seed)
+    n = round(seconds * SAMPLE_RATE)
+    spectrum = np.fft.rfft(draw.normal(size=n))
+    hertz = np.fft.rfftfreq(n, 1 / SAMPLE_RATE)
+    if kind == "pink":
+        spectrum /= np.sqrt(np.maximum(hertz, 20.0))
+    elif kind in ("radio", "modulated"):
+        spectrum *= (hertz > 300) & (hertz < 3000)
+    samples = np.fft.irfft(spectrum, n)
+    if kind == "modulated":  # at the rate of syllables, and of sentences
+        time = np.arange(n) / SAMPLE_RATE
+        samples *= (1 + np.sin(2 * np.pi * 4 * time)) * (1 + 0.8 * np.sin(2 * np.pi * 0.3 * time))
+    return np.asarray(0.1 * samples / np.sqrt(np.mean(samples**2)), np.float32)
+
+
+def bury(speech: Samples, kind: str, snr_db: float, seed: int) -> Samples:
+    """Speech in noise, at this ratio of their powers."""
+    background = noise(kind, len(speech) / SAMPLE_RATE, seed)[: len(speech)]
+    level = np.sqrt(np.mean(speech**2) / np.mean(background**2)) * 10 ** (-snr_db / 20)
+    mixed = speech + level * background
+    return np.asarray(0.5 * mixed / np.abs(mixed).max(), np.float32)
+
+
+def materials(manifest: Path) -> Iterator[tuple[str, str, Samples]]:
+    """(kind, name, samples) of everything that is transcribed."""
+    from sasayaki import load_audio
+
+    with manifest.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["language"] == "en"]
+    folder = manifest.parent
+    for kind in NOISES:
+        yield "noise", kind, noise(kind, 120)
+    clips = [load_audio(folder / row["file"]) for row in rows if 7 <= float(row["seconds"]) <= 17][::2]
+    for number, group in enumerate(_windows(clips, seconds=29)):
+        for snr_db in SNRS_DB:
+            for kind in ("white", "radio"):
+                yield f"speech at {snr_db} dB", f"{number} {kind}", bury(np.concatenate(group), kind, snr_db, number)
+    yield from repetitions(folder, rows)
+
+
+def repetitions(folder: Path, rows: list[dict[str, str]]) -> Iterator[tuple[str, str, Samples]]:
+    """Words that are really said again and again."""
+    from sasayaki import load_audio
+
+    gap = np.zeros(SAMPLE_RATE // 8, np.float32)
+    for row in rows:
+        if row["file"].startswith("en_digit_"):
+            clip = load_audio(folder / row["file"])
+            for times in (3, 6, 10):
+                yield "real repetition", f"{row['text']} x{times}", np.concatenate([clip, gap] * times)
+    for path in sorted(folder.glob("he_yesno*"))[:12]:
+        yield "real repetition", path.stem, load_audio(path)
+
+
+def _windows(clips: list[Samples], seconds: float) -> Iterator[list[Samples]]:
+    group: list[Samples] = []
+    for clip in clips:
+        if group and sum(map(len, group)) + len(clip) > seconds * SAMPLE_RATE:
+            yield group
+            group = []
+        group.append(clip)
+    yield group
+
+
+def longest_repeat(text: str) -> tuple[int, str]:
+    """How often the most repeated run of one to eight words is said on end, and the run."""
+    words = re.findall(r"[\w']+", text.lower())
+    best = (0, "")
+    for period in range(1, 9):
+        matched = 0
+        for place in range(period, len(words)):
+            matched = matched + 1 if words[place] == words[place - period] else 0
+            if matched // period + 1 > max(best[0], 1):
+                best = (matched // period + 1, " ".join(words[place - period + 1 : place + 1]))
+    return best
+
+
+def transcribe_all(arguments: argparse.Namespace) -> None:
+    """Write one JSON line for each model, setting, guard and recording."""
+    import sasayaki
+
+    for name in arguments.models:
+        model = sasayaki.load_model(name, threads=arguments.threads)
+        for kind, label, samples in materials(arguments.manifest):
+            for setting in arguments.settings:
+                for guard in arguments.guards:
+                    options = {**SETTINGS[setting], "loop_guard": guard == "on"}
+                    result = model.transcribe(samples, language="en", **options)
+                    line = {"model": name, "kind": kind, "label": label, "setting": setting, "guard": guard}
+                    line["segments"] = [
+                        [each.start, each.end, each.text, each.compression_ratio, len(each.attempts)]
+                        for each in result.segments
+                    ]
+                    with arguments.out.open("a", encoding="utf-8") as out:
+                        print(json.dumps(line, ensure_ascii=False), file=out)
+
+
+def is_loop(line: dict[str, Any]) -> bool:
+    """Whether a loop is left in an answer."""
+    text = " ".join(segment[2] for segment in line["segments"])
+    return longest_repeat(text)[0] >= MIN_REPEATS or any(segment[3] > 2.4 for segment in line["segments"])
+
+
+def table(path: Path) -> None:
+    """Print how many recordings of each kind loop."""
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        groups[line["model"], line["kind"], line["setting"], line["guard"]].append(line)
+    print("| model | material | setting | guard | recordings | with a loop | words | decodes of a window |")
+    print("|---|---|---|---|---|---|---|---|")
+    for key, group in groups.items():
+        n_words = sum(len(segment[2].split()) for line in group for segment in line["segments"])
+        attempts = [segment[4] for line in group for segment in line["segments"]]
+        print("| " + " | ".join(key), end=" | ")
+        print(f"{len(group)} | {sum(map(is_loop, group))} | {n_words} | {np.mean(attempts or [0]):.2f} |")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--models", nargs="+", default=["tiny.en", "base"])
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["beams", "default"])
+    parser.add_argument("--guards", nargs="+", choices=["off", "on"], default=["off", "on"])
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--out", type=Path, default=Path("loops.jsonl"))
+    parser.add_argument("--table", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    if arguments.table:
+        table(arguments.table)
+    else:
+        transcribe_all(arguments)
+
+
+if __name__ == "__main__":
+    main()
