@@ -20,9 +20,11 @@ from typing import Any
 
 SETTINGS: dict[str, dict[str, Any]] = {
     # Everything is determined: no sampling, no text carried from window to window.
-    "plain": {"beam_size": 5, "temperature": 0.0, "condition_on_previous_text": False},
-    # The defaults: temperature fallback, text carried on.
+    "plain": {"beam_size": 5, "temperature": 0.0, "condition_on_previous_text": False, "compat": True},
+    # The defaults: temperature fallback, text carried on, and what sasayaki adds.
     "default": {},
+    # The same without what sasayaki adds.
+    "compat": {"compat": True},
 }
 
 

@@ -136,7 +136,7 @@ def compare_recording(
     model: Any, clip: Facts, samples: np.ndarray, options_of: Facts, tallies: dict[str, Tally]
 ) -> None:
     """Transcribe the whole recording."""
-    result = model.transcribe(samples, **options_of[clip["job"]])
+    result = model.transcribe(samples, compat=True, **options_of[clip["job"]])
     tallies.setdefault(clip["job"], Tally()).add(
         clip["name"],
         recording_facts(clip, clip["seconds"]),

@@ -6,7 +6,8 @@
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The first form transcribes
 and writes one JSON line for each recording and setting; the second prints a table. A loop is counted by words and
 not by tokens, so that it does not ask the detector about itself: one to eight words said at least `MIN_REPEATS`
-times on end, or a text that compresses better than 2.4.
+times on end, or a text that compresses better than 2.4. The word error rate is that of texts as openai/whisper's
+normaliser leaves them, so the table needs the packages openai-whisper and RapidFuzz.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,24 +63,37 @@ def bury(speech: Samples, kind: str, snr_db: float, seed: int) -> Samples:
     return np.asarray(0.5 * mixed / np.abs(mixed).max(), np.float32)
 
 
-def materials(manifest: Path) -> Iterator[tuple[str, str, Samples]]:
-    """(kind, name, samples) of everything that is transcribed."""
+@dataclass(frozen=True)
+class Material:
+    """Something to transcribe, and what is said in it."""
+
+    kind: str
+    label: str
+    samples: Samples
+    text: str = ""
+
+
+def materials(manifest: Path) -> Iterator[Material]:
+    """Everything that is transcribed."""
     from sasayaki import load_audio
 
     with manifest.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["language"] == "en"]
     folder = manifest.parent
     for kind in NOISES:
-        yield "noise", kind, noise(kind, 120)
-    clips = [load_audio(folder / row["file"]) for row in rows if 7 <= float(row["seconds"]) <= 17][::2]
-    for number, group in enumerate(_windows(clips, seconds=29)):
+        yield Material("noise", kind, noise(kind, 120))
+    chosen = [row for row in rows if 7 <= float(row["seconds"]) <= 17 and row["text"].strip()][::2]
+    for number, group in enumerate(_windows(chosen, seconds=29)):
+        speech = np.concatenate([load_audio(folder / row["file"]) for row in group])
+        text = " ".join(row["text"] for row in group)
         for snr_db in SNRS_DB:
             for kind in ("white", "radio"):
-                yield f"speech at {snr_db} dB", f"{number} {kind}", bury(np.concatenate(group), kind, snr_db, number)
+                mixed = bury(speech, kind, snr_db, number)
+                yield Material(f"speech at {snr_db} dB", f"{number} {kind}", mixed, text)
     yield from repetitions(folder, rows)
 
 
-def repetitions(folder: Path, rows: list[dict[str, str]]) -> Iterator[tuple[str, str, Samples]]:
+def repetitions(folder: Path, rows: list[dict[str, str]]) -> Iterator[Material]:
     """Words that are really said again and again."""
     from sasayaki import load_audio
 
@@ -87,18 +102,19 @@ def repetitions(folder: Path, rows: list[dict[str, str]]) -> Iterator[tuple[str,
         if row["file"].startswith("en_digit_"):
             clip = load_audio(folder / row["file"])
             for times in (3, 6, 10):
-                yield "real repetition", f"{row['text']} x{times}", np.concatenate([clip, gap] * times)
+                text = " ".join([row["text"]] * times)
+                yield Material(f"digit x{times}", text, np.concatenate([clip, gap] * times), text)
     for path in sorted(folder.glob("he_yesno*"))[:12]:
-        yield "real repetition", path.stem, load_audio(path)
+        yield Material("yes and no in Hebrew", path.stem, load_audio(path))
 
 
-def _windows(clips: list[Samples], seconds: float) -> Iterator[list[Samples]]:
-    group: list[Samples] = []
-    for clip in clips:
-        if group and sum(map(len, group)) + len(clip) > seconds * SAMPLE_RATE:
+def _windows(rows: list[dict[str, str]], seconds: float) -> Iterator[list[dict[str, str]]]:
+    group: list[dict[str, str]] = []
+    for row in rows:
+        if group and sum(float(each["seconds"]) for each in [*group, row]) > seconds:
             yield group
             group = []
-        group.append(clip)
+        group.append(row)
     yield group
 
 
@@ -121,12 +137,13 @@ def transcribe_all(arguments: argparse.Namespace) -> None:
 
     for name in arguments.models:
         model = sasayaki.load_model(name, threads=arguments.threads)
-        for kind, label, samples in materials(arguments.manifest):
+        for material in materials(arguments.manifest):
             for setting in arguments.settings:
                 for guard in arguments.guards:
                     options = {**SETTINGS[setting], "loop_guard": guard == "on"}
-                    result = model.transcribe(samples, language="en", **options)
-                    line = {"model": name, "kind": kind, "label": label, "setting": setting, "guard": guard}
+                    result = model.transcribe(material.samples, language="en", **options)
+                    line = {"model": name, "kind": material.kind, "label": material.label, "text": material.text}
+                    line |= {"setting": setting, "guard": guard}
                     line["segments"] = [
                         [each.start, each.end, each.text, each.compression_ratio, len(each.attempts)]
                         for each in result.segments
@@ -143,17 +160,28 @@ def is_loop(line: dict[str, Any]) -> bool:
 
 def table(path: Path) -> None:
     """Print how many recordings of each kind loop."""
+    from rapidfuzz.distance import Levenshtein
+    from whisper.normalizers import EnglishTextNormalizer
+
+    normalise = EnglishTextNormalizer()
+
+    def edits(line: dict[str, Any]) -> int:
+        got = "".join(segment[2] for segment in line["segments"])
+        return int(Levenshtein.distance(normalise(line["text"]).split(), normalise(got).split()))
+
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         groups[line["model"], line["kind"], line["setting"], line["guard"]].append(line)
-    print("| model | material | setting | guard | recordings | with a loop | words | decodes of a window |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| model | material | setting | guard | recordings | with a loop | words | WER % | decodes of a window |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for key, group in groups.items():
         n_words = sum(len(segment[2].split()) for line in group for segment in line["segments"])
         attempts = [segment[4] for line in group for segment in line["segments"]]
+        n_expected = sum(len(normalise(line["text"]).split()) for line in group)
+        rate = f"{100 * sum(map(edits, group)) / n_expected:.0f}" if n_expected else ""
         print("| " + " | ".join(key), end=" | ")
-        print(f"{len(group)} | {sum(map(is_loop, group))} | {n_words} | {np.mean(attempts or [0]):.2f} |")
+        print(f"{len(group)} | {sum(map(is_loop, group))} | {n_words} | {rate} | {np.mean(attempts or [0]):.2f} |")
 
 
 def main() -> None:
