@@ -221,6 +221,7 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
         "beam_groups": 2,
         "beam_diversity": 0.7,
         "loop_guard": False,
+        "n_best": 2,
         "prefix": "p",
         "suppress_tokens": (1,),
         "suppress_blank": False,

@@ -79,6 +79,9 @@ class WindowOptions:
     loop_guard: bool = False
     """Whether a sequence that repeats itself without end is cut where the loop begins."""
 
+    n_best: int | None = None
+    """Number of hypotheses to keep in a result, best first, and to take word alternatives from; None keeps all."""
+
     prefix: str | Sequence[int] | None = None
     """Text or tokens that the window's transcript starts with, not repeated in the result."""
 
@@ -105,7 +108,7 @@ class WindowOptions:
         _one_of("task", self.task, self._tasks())
         if self.language is not None:
             to_language_code(self.language)
-        for name in ("sample_len", "best_of", "beam_size"):
+        for name in ("sample_len", "best_of", "beam_size", "n_best"):
             _whole_number(name, getattr(self, name), least=1)
         _whole_number("seed", self.seed, least=0)
         _real_number("patience", self.patience)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -45,6 +45,45 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordScore(Record):
+    """A word and how far it can be trusted."""
+
+    text: str
+    """The word with its leading space and the punctuation beside it."""
+
+    tokens: tuple[int, ...]
+    """Tokens that spell it."""
+
+    logprob: float
+    """Log-probability of its letters and digits after the filters, punctuation of its own not counted."""
+
+    probability: float
+    """Calibrated probability that the word was said; see docs/confidence.md."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative(Record):
+    """A reading of a place in the text."""
+
+    text: str
+    """The word; empty when nothing stands there."""
+
+    probability: float
+    """Share of the hypotheses that read so, weighted by their probabilities; all readings of a place sum to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot(Record):
+    """A place in the text with every reading that the hypotheses have for it."""
+
+    text: str
+    """The reading of the best hypothesis; empty where only others have a word."""
+
+    alternatives: tuple[Alternative, ...]
+    """All readings, likeliest first, that of the best hypothesis among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis(Record):
     """One sequence that the search ended with."""
 
@@ -60,6 +99,9 @@ class Hypothesis(Record):
     score: float
     """What the ranker compares: `sum_logprob` over the length penalty."""
 
+    rank: int = 0
+    """Place among the hypotheses of the window, from 0 for the best."""
+
     token_logprobs: tuple[float, ...]
     """Log-probability of each token after the filters."""
 
@@ -67,8 +109,19 @@ class Hypothesis(Record):
     """Log-probability of each token before the filters."""
 
     stop: str
-    """Why it ended: `eot` with the end token, `length` when it was cut off alive; `cut` behind its last segment, or
-    `loop` behind the first turn, when it ran into a loop."""
+    """Why it ended: `eot` with the end token, `length` when it was cut off alive, `dead` when the filters left it no
+    token to go on with; `cut` behind its last segment, or `loop` behind the first turn, when it ran into a loop."""
+
+    token_probs: tuple[float, ...] = ()
+    """Calibrated probability of each token; that of a timestamp is the model's own."""
+
+    words: tuple[WordScore, ...] = ()
+    """Its words with their probabilities."""
+
+    @property
+    def confidence(self) -> float:
+        """Share of its words that are expected to be right; NaN without words."""
+        return mean_probability(self.words)
 
     @property
     def avg_logprob(self) -> float:
@@ -108,7 +161,15 @@ class DecodingResult(Record):
     """UTF-8 bytes of the text over its zlib-compressed bytes; high for repetitive text."""
 
     hypotheses: tuple[Hypothesis, ...] = field(default=(), repr=False)
-    """Every sequence that the search ended with, best first."""
+    """The sequences that the search ended with, best first: all, or the first `n_best`."""
+
+    alternatives: tuple[Slot, ...] = field(default=(), repr=False)
+    """The words of the best hypothesis in order, each with what the other hypotheses have in its place."""
+
+    @property
+    def confidence(self) -> float:
+        """Share of the words that are expected to be right; NaN without words."""
+        return self.hypotheses[0].confidence if self.hypotheses else math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +224,18 @@ class Segment(Record):
     attempts: tuple[Attempt, ...] = field(default=(), repr=False)
     """Every decode of its window, the one that was kept included, and why others failed."""
 
+    confidence: float = math.nan
+    """Share of its words that are expected to be right; NaN without words."""
+
+    token_probs: tuple[float, ...] = field(default=(), repr=False)
+    """Calibrated probability of each token; that of a timestamp is the model's own."""
+
+    word_scores: tuple[WordScore, ...] = field(default=(), repr=False)
+    """Its words with their probabilities."""
+
+    alternatives: tuple[Slot, ...] = field(default=(), repr=False)
+    """Its words in order, each with what the other hypotheses have in its place."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcription(Record):
@@ -185,6 +258,11 @@ class Transcription(Record):
 
     options: TranscribeOptions = field(default_factory=TranscribeOptions, repr=False)
     """The options that were in force."""
+
+
+def mean_probability(words: Sequence[WordScore]) -> float:
+    """Mean probability of some words; NaN for none."""
+    return sum(word.probability for word in words) / len(words) if words else math.nan
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:

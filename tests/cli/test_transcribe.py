@@ -304,6 +304,7 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "beam_diversity": ("0.3", 0.3),
     "loop_guard": ("False", False),
     "compat": ("True", True),
+    "n_best": ("2", 2),
     "prefix": ("Well", "Well"),
     "suppress_tokens": ("-1,5", "-1,5"),
     "suppress_blank": ("False", False),

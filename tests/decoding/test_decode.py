@@ -77,6 +77,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "beam_lookahead": (BEAMS, 3),
     "beam_groups": (BEAMS, 3),
     "beam_diversity": ({**BEAMS, "beam_groups": 3}, 5.0),
+    "n_best": (BEAMS, 1),
     "prefix": ({"sample_len": 20}, "ab"),
     "suppress_tokens": ({"without_timestamps": True}, list(range(250))),
     "suppress_blank": ({"without_timestamps": True, "eot": 30.0}, False),

@@ -45,7 +45,8 @@ class BeamSearchDecoder:
             (row, beam.extend(candidate)) for row, beam in enumerate(state.beams) for candidate in candidates.row(row)
         ]
         if not offers:
-            return replace(state, is_done=True)
+            beams = tuple(replace(beam, stop="dead") for beam in state.beams)
+            return replace(state, beams=beams, is_done=True)
         offers.sort(key=lambda offer: offer[1].sum_score, reverse=True)
         living: list[tuple[int, Beam]] = []
         finished = list(state.finished)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
@@ -48,7 +49,7 @@ class GreedyDecoder:
         for row, beam in enumerate(state.beams):
             offers = candidates.row(row)
             if not offers:
-                finished.append(beam)
+                finished.append(replace(beam, stop="dead"))
             for slot, candidate in enumerate(offers, start=beam.slot):
                 grown = beam.extend(candidate, slot)
                 if candidate.token == self._eot:

@@ -11,6 +11,8 @@ from itertools import accumulate
 import numpy as np
 
 from sasayaki.decoding.arrays import logsumexp, take_columns, to_numpy
+from sasayaki.decoding.confidence import score_words, token_probabilities
+from sasayaki.decoding.confusion import alternatives
 from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.prompt import initial_tokens
 from sasayaki.decoding.ranker import MaximumLikelihoodRanker
@@ -142,7 +144,7 @@ class DecodingTask:
     def finish(self) -> DecodingResult:
         """Rank the hypotheses and build the result."""
         ranked = self._ranker.rank(self._decoder.finish(self._state))
-        hypotheses = tuple(self._hypothesis(beam) for beam in ranked)
+        hypotheses = tuple(self._hypothesis(rank, beam) for rank, beam in enumerate(ranked[: self._options.n_best]))
         best = hypotheses[0]
         return DecodingResult(
             audio_features=self._audio.array,
@@ -155,6 +157,7 @@ class DecodingTask:
             temperature=self._options.temperature,
             compression_ratio=compression_ratio(best.text),
             hypotheses=hypotheses,
+            alternatives=alternatives(hypotheses),
         )
 
     def _scores(self, filtered: Array, norms: Array, sampled: Sequence[tuple[int, ...]]) -> Array:
@@ -177,17 +180,21 @@ class DecodingTask:
                 "no token is left to sample: suppress_tokens and the other filters forbid them all; ban fewer tokens"
             )
 
-    def _hypothesis(self, beam: Beam) -> Hypothesis:
+    def _hypothesis(self, rank: int, beam: Beam) -> Hypothesis:
         has_end = beam.tokens[-1:] == (self._tokenizer.eot,)
         n_token = len(beam.tokens) - has_end
+        tokens, logprobs = beam.tokens[:n_token], beam.logprobs[:n_token]
         return Hypothesis(
-            tokens=beam.tokens[:n_token],
-            text=self._tokenizer.decode(beam.tokens[:n_token]).strip(),
+            tokens=tokens,
+            text=self._tokenizer.decode(tokens).strip(),
             sum_logprob=beam.sum_logprob,
             score=self._ranker.score(beam),
-            token_logprobs=beam.logprobs[:n_token],
+            rank=rank,
+            token_logprobs=logprobs,
             token_raw_logprobs=beam.raw_logprobs[:n_token],
             stop="eot" if has_end else beam.stop,
+            token_probs=token_probabilities(tokens, logprobs, self._tokenizer),
+            words=score_words(tokens, logprobs, self._tokenizer),
         )
 
     def _no_speech(self, logits: Array) -> Array:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from sasayaki.alignment.timestamps import TokenSpan, split_window
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.audio.waveform import pad_or_trim
+from sasayaki.decoding.confidence import cut_trust
 from sasayaki.decoding.decode import Decoder
 from sasayaki.inference.base import AudioFeatures
 from sasayaki.options import DecodingOptions, TranscribeOptions, parse_clip_timestamps
-from sasayaki.results import DecodingResult, Segment
+from sasayaki.results import DecodingResult, Segment, mean_probability
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.clips import make_clips
 from sasayaki.transcribe.context import Context
@@ -135,7 +136,12 @@ def _segments(
     """Segments with text and some length; the others are dropped."""
     result, offset = kept.result, seek / FRAMES_PER_SECOND
     texts = tokenizer.decode_pieces([span.tokens for span in spans])
-    spoken = [(span, text) for span, text in zip(spans, texts, strict=True) if text.strip() and span.end > span.start]
+    trusts = cut_trust(result, [span.tokens for span in spans], tokenizer)
+    spoken = [
+        (span, text, trust)
+        for span, text, trust in zip(spans, texts, trusts, strict=True)
+        if text.strip() and span.end > span.start
+    ]
     return [
         Segment(
             id=number,
@@ -150,8 +156,12 @@ def _segments(
             no_speech_prob=result.no_speech_prob,
             language=result.language,
             attempts=kept.attempts,
+            confidence=mean_probability(trust.words),
+            token_probs=trust.token_probs,
+            word_scores=trust.words,
+            alternatives=trust.alternatives,
         )
-        for number, (span, text) in enumerate(spoken, start=first_id)
+        for number, (span, text, trust) in enumerate(spoken, start=first_id)
     ]
 
 
