@@ -19,6 +19,7 @@ from sasayaki.options import (
     parse_clip_timestamps,
     parse_suppress_tokens,
 )
+from sasayaki.results import Transcription
 
 NAN, INF = math.nan, math.inf
 
@@ -230,13 +231,34 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
         "fp16": False,
         "seed": 4,
     }
-    alone = {"language", "best_of", "length_reward"}
+    alone = {"language", "best_of", "length_reward", "scorers"}
     missing = {field.name for field in dataclasses.fields(WindowOptions)} - {*alone, *given}
     assert not missing, "a new option needs a value here"
     window = TranscribeOptions(**given, best_of=3).for_window(0.0, language="en", prompt=())
     assert {name: getattr(window, name) for name in given} == given
     rewarded = TranscribeOptions(length_reward=0.5).for_window(0.0, language="en", prompt=())
     assert rewarded.length_reward == 0.5
+
+
+class Scorer:
+    def adjust(self, logprobs: object, sampled: object) -> None: ...
+
+
+def test_scorers_reach_every_window_and_stay_out_of_json() -> None:
+    """A list is copied, so that it cannot change under a running transcription."""
+    given = [Scorer()]
+    options = TranscribeOptions(scorers=given)
+    assert options.scorers == tuple(given)
+    for temperature in (0.0, 0.4):
+        assert options.for_window(temperature, language="en", prompt=()).scorers == tuple(given)
+    plain = Transcription(text="", segments=(), language="en", options=options).to_dict()
+    assert "scorers" not in plain["options"]
+
+
+@pytest.mark.parametrize("wrong", [Scorer, [Scorer], [object()], "adjust", None, [None], {"adjust": 1}])
+def test_what_is_no_scorer_is_refused(wrong: object) -> None:
+    with pytest.raises(OptionError, match="adjust"):
+        TranscribeOptions(scorers=wrong)
 
 
 def test_compat_switches_every_improvement_off() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -76,6 +76,10 @@ class WindowOptions:
     beam_diversity: float = 0.5
     """With `beam_groups`, what a token loses in log-probability for each group that has taken it before."""
 
+    scorers: Sequence[object] = field(default=(), metadata={"is_object": True})
+    """Objects with the method `adjust` of `sasayaki.decoding.scorers.base.TokenScorer`, which raise or lower the
+    scores that the search compares; in Python only."""
+
     loop_guard: bool = False
     """Whether a sequence that repeats itself without end is cut where the loop begins."""
 
@@ -116,6 +120,7 @@ class WindowOptions:
         _real_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
         for name in ("suppress_blank", "without_timestamps", "fp16"):
             _flag(name, getattr(self, name))
+        self._keep("scorers", _objects("scorers", self.scorers, method="adjust"))
         _flag("loop_guard", self.loop_guard)
         self._keep("prefix", _text_or_tokens("prefix", self.prefix))
         suppressed = parse_suppress_tokens(self.suppress_tokens)
@@ -282,7 +287,7 @@ class TranscribeOptions(WindowOptions):
 
     def for_window(self, temperature: float, *, language: str | None, prompt: Sequence[int]) -> DecodingOptions:
         """Options of one attempt: beams belong to temperature 0, `best_of` to the others."""
-        shared = {field.name: getattr(self, field.name) for field in fields(WindowOptions)}
+        shared = {each.name: getattr(self, each.name) for each in fields(WindowOptions)}
         if self.compat:
             shared.update({name: _default(name) for name in IMPROVEMENTS})
         if temperature > 0:
@@ -295,7 +300,7 @@ class TranscribeOptions(WindowOptions):
 
 def _default(name: str) -> Any:
     """The default of an option of WindowOptions."""
-    return next(field.default for field in fields(WindowOptions) if field.name == name)
+    return next(each.default for each in fields(WindowOptions) if each.name == name)
 
 
 Options = TypeVar("Options", bound=WindowOptions)
@@ -303,7 +308,7 @@ Options = TypeVar("Options", bound=WindowOptions)
 
 def override(options: Options, overrides: Mapping[str, Any]) -> Options:
     """A copy with some fields replaced; an unknown field is an OptionError with a suggestion."""
-    known = [field.name for field in fields(options)]
+    known = [each.name for each in fields(options)]
     for name in overrides:
         if name not in known:
             close = get_close_matches(name, known, n=1)
@@ -360,6 +365,14 @@ def _whole_number(name: str, value: object, *, least: int) -> None:
         raise OptionError(f"{name} must be a whole number or None, got {value!r}")
     if int(value) < least:
         raise OptionError(f"{name} must be at least {least}, got {value}")
+
+
+def _objects(name: str, value: object, *, method: str) -> tuple[object, ...]:
+    members = tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) else (value,)
+    for member in members:
+        if isinstance(member, type) or not callable(getattr(member, method, None)):
+            raise OptionError(f"{name} must hold objects with a method {method}, got {member!r}")
+    return members
 
 
 def _given(name: str, value: object) -> object:

@@ -39,7 +39,7 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers, fit for JSON.
 
-        What is not finite becomes None. Arrays (`audio_features`) are left out.
+        What is not finite becomes None. Arrays (`audio_features`) and objects (`options.scorers`) are left out.
         """
         return _plain_fields(self)
 
@@ -266,7 +266,7 @@ def mean_probability(words: Sequence[WordScore]) -> float:
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:
-    plain = (f for f in dataclasses.fields(value) if not f.metadata.get("is_array"))
+    plain = (f for f in dataclasses.fields(value) if not (f.metadata.get("is_array") or f.metadata.get("is_object")))
     return {f.name: _plain(getattr(value, f.name)) for f in plain}
 
 

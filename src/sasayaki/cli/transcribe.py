@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import FlagConversionOff, Positional, UseAppendAction, arg
+from tyro.conf import FlagConversionOff, Positional, SuppressFixed, UseAppendAction, arg
 
 from sasayaki.cli.console import for_each, note, one_line, say, worst
 from sasayaki.cli.inputs import check_files, check_input, read_input
@@ -53,7 +53,10 @@ class Transcribe(Command):
     temperature_increment_on_fallback: float | None = 0.2
     """Step from a single `--temperature` up to 1.0, tried in turn; None or 0 tries that temperature alone."""
 
-    options: Annotated[TranscribeOptions, arg(name=""), FlagConversionOff] = field(default_factory=TranscribeOptions)
+    # Options that are objects are fixed, and not shown.
+    options: Annotated[TranscribeOptions, arg(name=""), FlagConversionOff, SuppressFixed] = field(
+        default_factory=TranscribeOptions
+    )
 
     def run(self) -> int:
         """Transcribe all files with one model.
