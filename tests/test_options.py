@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sasayaki.errors import OptionError
+from sasayaki.grammar import Grammar
 from sasayaki.options import (
     DecodingOptions,
     TranscribeOptions,
@@ -212,6 +213,10 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
     """B31."""
     given = {
         "task": "translate",
+        "languages": ("en", "de"),
+        "allow_tokens": "[a-z]+",
+        "deny_tokens": "x",
+        "grammar": Grammar.regex("yes|no"),
         "sample_len": 9,
         "beam_size": 2,
         "patience": 1.5,

@@ -16,6 +16,7 @@ NAMES = [
     "CheckpointError",
     "DecodingOptions",
     "DecodingResult",
+    "Grammar",
     "Hypothesis",
     "ModelNotFoundError",
     "OptionError",

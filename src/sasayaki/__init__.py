@@ -18,6 +18,7 @@ from sasayaki.errors import (
     SasayakiError,
 )
 from sasayaki.functions import decode, detect_language, transcribe
+from sasayaki.grammar import Grammar
 from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Transcription
 
@@ -35,6 +36,7 @@ __all__ = [
     "CheckpointError",
     "DecodingOptions",
     "DecodingResult",
+    "Grammar",
     "Hypothesis",
     "ModelNotFoundError",
     "OptionError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import sasayaki.transcribe  # noqa: F401 - the package, if it came later, would take the public function's place
@@ -22,10 +23,10 @@ def decode(
 
 
 def detect_language(
-    model: Whisper, mel: Array
+    model: Whisper, mel: Array, *, languages: str | Sequence[str] | None = None
 ) -> tuple[int, dict[str, float]] | tuple[list[int], list[dict[str, float]]]:
     """`model.detect_language`: language token and probabilities of a window, or lists of them for a batch."""
-    return model.detect_language(mel)
+    return model.detect_language(mel, languages=languages)
 
 
 def transcribe(model: Whisper, audio: AudioSource, **options: Any) -> Transcription:

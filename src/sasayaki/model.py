@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +19,12 @@ from sasayaki.checkpoints.read import read_checkpoint
 from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for
 from sasayaki.decoding.decode import Decoder
+from sasayaki.decoding.language import allowed_languages
 from sasayaki.errors import AudioError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
-from sasayaki.options import DecodingOptions, TranscribeOptions, override
+from sasayaki.options import DecodingOptions, TranscribeOptions, override, parse_languages
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
@@ -92,18 +93,25 @@ class Whisper:
 
         return torch.stack(arrays)
 
-    def detect_language(self, mel: Array) -> tuple[int, dict[str, float]] | tuple[list[int], list[dict[str, float]]]:
+    def detect_language(
+        self, mel: Array, *, languages: str | Sequence[str] | None = None
+    ) -> tuple[int, dict[str, float]] | tuple[list[int], list[dict[str, float]]]:
         """Detect the language of a window (n_mels, 3000), or of a batch of windows.
 
+        Args:
+            mel: log-mel spectrogram.
+            languages: codes or names of the languages to choose from; None allows all.
+
         Returns:
-            The token of the likeliest language and the probability of every language; lists for a batch.
+            The token of the likeliest language and the probability of every language that is allowed, given that it
+            is one of them; lists for a batch.
 
         Raises:
-            OptionError: the model is English-only.
+            OptionError: the model is English-only, or has none of the languages.
             AudioError: the mel has a wrong shape or dtype.
         """
         features, is_single = self._encode(mel)
-        detected = self._decoder.detect_languages(features)
+        detected = self._decoder.detect_languages(features, languages)
         if is_single:
             return detected[0].token, detected[0].probs
         return [language.token for language in detected], [language.probs for language in detected]
@@ -186,6 +194,7 @@ class Whisper:
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
         settled = override(options or TranscribeOptions(), overrides)
+        allowed_languages(self.tokenizer, parse_languages(settled.languages))
         if not self.is_multilingual:
             settled = _english_only(settled)
         for temperature in settled.temperatures:
@@ -202,8 +211,8 @@ class Whisper:
         if options.language is not None:
             return to_language_code(options.language), None
         if not self.is_multilingual or not recording.content_frames:
-            return "en", None
-        return detect_recording_language(self._decoder, recording)
+            return next(iter(allowed_languages(self.tokenizer, parse_languages(options.languages)))), None
+        return detect_recording_language(self._decoder, recording, options.languages)
 
     def _encode(self, mel: Array) -> tuple[list[AudioFeatures], bool]:
         """Encoded windows of a mel or of encoder output, and whether it was a single one."""

@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from sasayaki.errors import OptionError
+from sasayaki.grammar import Grammar
 from sasayaki.languages import to_language_code
 
 TASKS = ("transcribe", "translate")
@@ -37,6 +38,9 @@ class WindowOptions:
 
     language: str | None = None
     """Language spoken, as a code or name (`de`, `German`); None detects it."""
+
+    languages: str | Sequence[str] | None = None
+    """Languages that detection may choose from, as codes or names, comma-separated; None allows all."""
 
     sample_len: int | None = None
     """Largest number of tokens to sample in a window; None means half the text context (224)."""
@@ -90,8 +94,19 @@ class WindowOptions:
     """Text or tokens that the window's transcript starts with, not repeated in the result."""
 
     suppress_tokens: str | Sequence[int] | None = "-1"
-    """Token ids never to sample, comma-separated; `-1` stands for the model's list of non-speech symbols.
-    None or empty bans no extra tokens; control tokens are always banned."""
+    """Token ids never to sample, comma-separated; `-1` stands for the model's list of non-speech symbols, which a
+    `grammar` makes void. None or empty bans no extra tokens; control tokens are always banned."""
+
+    allow_tokens: str | None = None
+    """Regular expression that the text of a token must match as a whole to be sampled, its leading space included;
+    None allows all."""
+
+    deny_tokens: str | None = None
+    """Regular expression that may be found nowhere in the text of a sampled token; None denies nothing."""
+
+    grammar: str | Grammar | None = None
+    """What the text of a window must look like: `regex:…`, `lark:…` or `json_schema:…`, or `lark:@FILE` and so on for
+    the content of a file; None allows any text."""
 
     suppress_blank: bool = True
     """Whether the first sampled token may be neither a space nor the end."""
@@ -110,8 +125,8 @@ class WindowOptions:
 
     def __post_init__(self) -> None:
         _one_of("task", self.task, self._tasks())
-        if self.language is not None:
-            to_language_code(self.language)
+        self._check_language()
+        self._check_constraints()
         for name in ("sample_len", "best_of", "beam_size", "n_best"):
             _whole_number(name, getattr(self, name), least=1)
         _whole_number("seed", self.seed, least=0)
@@ -133,6 +148,21 @@ class WindowOptions:
     def changes_beams(self) -> tuple[str, ...]:
         """Names of the options by which beam search differs from openai/whisper's."""
         return tuple(name for name in BEAM_RULES if getattr(self, name) != _default(name))
+
+    def _check_language(self) -> None:
+        code = None if self.language is None else to_language_code(self.language)
+        allowed = parse_languages(self.languages)
+        self._keep("languages", allowed)
+        if code is not None and allowed is not None and code not in allowed:
+            raise OptionError(f"language={self.language!r} is not among languages={','.join(allowed)}; add it there")
+
+    def _check_constraints(self) -> None:
+        for name in ("allow_tokens", "deny_tokens"):
+            pattern = getattr(self, name)
+            if not isinstance(pattern, (str, type(None))):
+                raise OptionError(f"{name} must be a regular expression as text, got {pattern!r}")
+        if self.grammar is not None:
+            self._keep("grammar", Grammar.of(self.grammar))
 
     def _keep(self, name: str, value: object) -> None:
         """Store a checked copy, which neither the caller's list nor a used-up iterator can change."""
@@ -332,6 +362,23 @@ def parse_suppress_tokens(value: str | Sequence[int] | Iterable[int] | None) -> 
     else:
         raise OptionError(f"suppress_tokens must be token ids or a comma-separated string, got {value!r}")
     return tuple(_token_id("suppress_tokens", entry, least=-1) for entry in entries)
+
+
+def parse_languages(value: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """Codes of the option `languages`, each once, in the order given; None for None.
+
+    Raises:
+        OptionError: when an entry is no language, or there is none.
+    """
+    if value is None:
+        return None
+    if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+        raise OptionError(f"languages must be codes or names such as 'de,en' or ['de', 'en'], got {value!r}")
+    entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
+    codes = tuple(dict.fromkeys(to_language_code(entry) for entry in entries))
+    if not codes:
+        raise OptionError("languages must hold at least one language, got none; None allows all")
+    return codes
 
 
 def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ import sys
 import types
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,9 +133,10 @@ def test_detect_language_prints_file_language_and_probability(
 
     shapes = []
 
-    def detect_language(model: FakeModel, mel: np.ndarray) -> tuple[int, dict[str, float]]:
+    def detect_language(model: FakeModel, mel: np.ndarray, *, languages: Any) -> tuple[int, dict[str, float]]:
         shapes.append(mel.shape)
-        return 50261, {"en": 0.25, "de": 0.7, "fr": 0.05}
+        probs = {"en": 0.25, "de": 0.7, "fr": 0.05}
+        return 50261, {code: prob for code, prob in probs.items() if code in (languages or probs)}
 
     model.dims = types.SimpleNamespace(n_mels=128)
     monkeypatch.setattr(sasayaki, "load_audio", load_audio, raising=False)
@@ -154,11 +156,14 @@ def test_detect_language_prints_file_language_and_probability(
 
     assert main(["detect-language", "a.mp3", "--top", "2"]) == 0
     assert capsys.readouterr().out == "a.mp3\tde\t0.700\na.mp3\ten\t0.250\n"
-    assert shapes == [(128, 3000), (128, 3000)]
+    assert main(["detect-language", "a.mp3", "--languages", "en,fr"]) == 0
+    assert capsys.readouterr().out == "a.mp3\ten\t0.250\n"
+    assert shapes == [(128, 3000)] * 3
+    assert main(["detect-language", "a.mp3", "--languages", "klingon"]) == 2
     assert main(["detect-language", "a.mp3", "--top", "0"]) == 2
     assert main(["detect-language", "none.mp3"]) == 2
     assert main(["detect-language"]) == 2
-    assert model.n_loads == 2
+    assert model.n_loads == 3
 
 
 def test_models_are_listed_with_source_and_size(

@@ -19,6 +19,7 @@ import pytest
 from sasayaki.cli.loading import ModelOptions
 from sasayaki.cli.main import main, parse
 from sasayaki.cli.transcribe import Transcribe
+from sasayaki.grammar import Grammar
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
 from sasayaki.transcribe.stream import SegmentStream
@@ -307,6 +308,10 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "n_best": ("2", 2),
     "prefix": ("Well", "Well"),
     "suppress_tokens": ("-1,5", "-1,5"),
+    "languages": ("de,English", ("de", "en")),
+    "allow_tokens": (r"[\p{Latin}\s]+", r"[\p{Latin}\s]+"),
+    "deny_tokens": (r"\d", r"\d"),
+    "grammar": ("regex:yes|no", Grammar.regex("yes|no")),
     "suppress_blank": ("False", False),
     "without_timestamps": ("True", True),
     "max_initial_timestamp": ("0", 0.0),

@@ -11,6 +11,7 @@ from sasayaki.cli.console import for_each, one_line, say, worst
 from sasayaki.cli.inputs import check_files, check_input, read_input
 from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.errors import OptionError
+from sasayaki.options import parse_languages
 
 if TYPE_CHECKING:
     from sasayaki.model import Whisper
@@ -25,6 +26,9 @@ class DetectLanguage(Command):
 
     model: Annotated[ModelOptions, arg(name="")] = field(default_factory=ModelOptions)
 
+    languages: str | None = None
+    """Languages to choose from, as codes or names, comma-separated; None allows all."""
+
     top: int = 1
     """Number of languages to print for each recording, the likeliest first."""
 
@@ -37,6 +41,7 @@ class DetectLanguage(Command):
         check_files(self.files)
         if self.top < 1:
             raise OptionError(f"top must be at least 1, got {self.top}")
+        parse_languages(self.languages)
         ready: list[str] = []
 
         def check(file: str) -> None:
@@ -54,7 +59,7 @@ class DetectLanguage(Command):
 
         audio = sasayaki.pad_or_trim(sasayaki.load_audio(read_input(file)))
         mel = sasayaki.log_mel_spectrogram(audio, model.dims.n_mels)
-        _, probs = sasayaki.detect_language(model, mel)
+        _, probs = sasayaki.detect_language(model, mel, languages=self.languages)
         assert isinstance(probs, dict)  # a list comes only for a batch
         for code in sorted(probs, key=probs.__getitem__, reverse=True)[: self.top]:
             say(f"{one_line(file)}\t{code}\t{probs[code]:.3f}")

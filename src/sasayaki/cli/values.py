@@ -19,7 +19,7 @@ def make_registry() -> ConstructorRegistry:
     """Rules for tyro, by which every option takes exactly one value.
 
     `None`, `none` and an empty value mean None where None is allowed; `True`, `true`, `1`, `yes` and `on` are
-    true; numbers of a list are separated by commas.
+    true; numbers of a list are separated by commas. What can be text is handed on as it is.
     """
     registry = ConstructorRegistry()
     registry.primitive_rule(_rule)
@@ -54,7 +54,7 @@ def parse_value(text: str, members: Sequence[Any]) -> Any:
 def _rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     is_union = info.type_origin in (Union, types.UnionType)
     members = get_args(info.type) if is_union else (info.type,)
-    if not all(_is_known(member) for member in members):
+    if str not in members and not all(_is_known(member) for member in members):
         return None
     return PrimitiveConstructorSpec(
         nargs=1,
@@ -78,7 +78,7 @@ def _parser(members: Sequence[Any]) -> Callable[[list[str]], Any]:
 def _metavar(members: Sequence[Any]) -> str:
     names = {bool: "True|False", int: "INT", float: "FLOAT", str: "TEXT", types.NoneType: "None"}
     if str in members:
-        members = [member for member in members if get_origin(member) is not Sequence]
+        members = [member for member in members if member in (str, types.NoneType)]
     return "|".join(names.get(member, "FLOAT,…") for member in members)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sasayaki.decoding.filters.chain import build_filters
-from sasayaki.decoding.language import DetectedLanguage, detect_languages
+from sasayaki.decoding.language import DetectedLanguage, allowed_languages, detect_languages
 from sasayaki.decoding.prompt import initial_tokens
 from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.task import DecodingTask, run_tasks
 from sasayaki.inference.base import AudioFeatures, Inference
-from sasayaki.options import DecodingOptions
+from sasayaki.options import DecodingOptions, parse_languages
 from sasayaki.results import DecodingResult
 from sasayaki.text.tokenizer import Tokenizer
 
@@ -34,17 +34,21 @@ class Decoder:
         """Raise OptionError when an option does not fit the model; costs no model work."""
         dims = self.inference.dims
         tokenizer = self._tokenizer(options, options.language)
+        allowed_languages(tokenizer, parse_languages(options.languages))
         initial_tokens(tokenizer, options, n_text_ctx=dims.n_text_ctx, n_vocab=dims.n_vocab)
         build_filters(options, tokenizer, dims.n_vocab, self.suppress)
         build_scorers(options, tokenizer)
 
-    def detect_languages(self, audios: Sequence[AudioFeatures]) -> list[DetectedLanguage]:
-        """The language of each encoded window.
+    def detect_languages(
+        self, audios: Sequence[AudioFeatures], languages: str | Sequence[str] | None = None
+    ) -> list[DetectedLanguage]:
+        """The language of each encoded window, among `languages`; None allows all.
 
         Raises:
-            OptionError: the model is English-only.
+            OptionError: the model is English-only, or has none of the languages.
         """
-        return detect_languages(self.inference, self.tokenizer, audios)
+        allowed = parse_languages(languages)
+        return detect_languages(self.inference, self.tokenizer, audios, [allowed] * len(audios))
 
     def decode(self, audios: Sequence[AudioFeatures], options: Sequence[DecodingOptions]) -> list[DecodingResult]:
         """Decode encoded windows together, each with its own options; each as if it were alone.
@@ -70,7 +74,9 @@ class Decoder:
         if not self.inference.dims.is_multilingual:
             return {}
         missing = [index for index, option in enumerate(options) if option.language is None or option.task == "lang_id"]
-        return dict(zip(missing, self.detect_languages([audios[index] for index in missing]), strict=True))
+        allowed = [parse_languages(options[index].languages) for index in missing]
+        detected = detect_languages(self.inference, self.tokenizer, [audios[index] for index in missing], allowed)
+        return dict(zip(missing, detected, strict=True))
 
     def _task(self, audio: AudioFeatures, options: DecodingOptions, detected: DetectedLanguage | None) -> DecodingTask:
         return DecodingTask(

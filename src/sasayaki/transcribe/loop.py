@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,16 +99,18 @@ def transcribe_segments(
                 progress(min(seek, clip.end) / FRAMES_PER_SECOND, recording.duration)
 
 
-def detect_recording_language(decoder: Decoder, recording: Recording) -> tuple[str, dict[str, float]]:
-    """Code of the language of the first 30 s, and the probability of every language."""
+def detect_recording_language(
+    decoder: Decoder, recording: Recording, languages: str | Sequence[str] | None = None
+) -> tuple[str, dict[str, float]]:
+    """Code of the language of the first 30 s, and the probability of every language that is allowed."""
     features = decoder.inference.encode(pad_or_trim(recording.mel, N_FRAMES)[None])
-    detected = decoder.detect_languages(features)[0]
+    detected = decoder.detect_languages(features, languages)[0]
     return detected.code, detected.probs
 
 
 def _window_language(decoder: Decoder, features: list[AudioFeatures], options: TranscribeOptions, previous: str) -> str:
     """The window's own language if it is likely enough, else that of the window before."""
-    detected = decoder.detect_languages(features)[0]
+    detected = decoder.detect_languages(features, options.languages)[0]
     is_likely = detected.probs[detected.code] >= options.language_detection_threshold
     return detected.code if is_likely else previous
 

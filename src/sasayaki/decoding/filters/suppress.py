@@ -57,7 +57,8 @@ def suppressed_tokens(
     """Ids that the options ban, and the tokens that are never text: control and language tokens.
 
     Args:
-        options: `suppress_tokens` is read; -1 stands for `model_list`, or the tokenizer's non-speech tokens.
+        options: `suppress_tokens` is read; -1 stands for `model_list`, or the tokenizer's non-speech tokens, and
+            for nothing beside a grammar, which may ask for such symbols.
         tokenizer: gives the control tokens.
         n_vocab: size of the vocabulary.
         model_list: the list that came with the model, if any.
@@ -69,7 +70,7 @@ def suppressed_tokens(
     banned = {token for token in asked if token >= 0}
     if banned and max(banned) >= n_vocab:
         raise OptionError(f"suppress_tokens holds {max(banned)}, but the model's last token is {n_vocab - 1}")
-    if len(banned) < len(set(asked)):
+    if len(banned) < len(set(asked)) and options.grammar is None:
         banned.update(tokenizer.non_speech_tokens if model_list is None else model_list)
     return tuple(sorted(banned | control_tokens(tokenizer)))
 

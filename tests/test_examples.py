@@ -1,0 +1,32 @@
+"""The examples run and print what they promise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.weights
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "tests/data"
+
+
+def run(example: str, *arguments: str | Path) -> str:
+    """What an example prints."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / example), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("recording", "printed"),
+    [("en_fmt_123_mono-8-bit-44100Hz.wav", "One, two, three\t"), ("en_fox.ogg", "no command\t")],
+)
+def test_commands(recording: str, printed: str) -> None:
+    said = run("commands.py", DATA / recording, "one two three", "three two one", "stop")
+    assert said.startswith(printed)
