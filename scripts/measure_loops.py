@@ -137,7 +137,9 @@ def transcribe_all(arguments: argparse.Namespace) -> None:
 
     for name in arguments.models:
         model = sasayaki.load_model(name, threads=arguments.threads)
-        for material in materials(arguments.manifest):
+        for number, material in enumerate(materials(arguments.manifest)):
+            if material.kind != "noise" and number % arguments.every:
+                continue
             for setting in arguments.settings:
                 for guard in arguments.guards:
                     options = {**SETTINGS[setting], "loop_guard": guard == "on"}
@@ -191,6 +193,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["tiny.en", "base"])
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["beams", "default"])
     parser.add_argument("--guards", nargs="+", choices=["off", "on"], default=["off", "on"])
+    parser.add_argument("--every", type=int, default=1, help="take every n-th recording only, noise aside")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=Path("loops.jsonl"))
     parser.add_argument("--table", type=Path, metavar="FILE")

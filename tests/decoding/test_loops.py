@@ -63,7 +63,7 @@ def test_a_loop_is_found_where_a_slow_twin_finds_it(seed: int) -> None:
         "5 5 5 - 5 5 5 5",
         "very , very , very good",
         "row , row , row your boat",
-        "we will , we will rock you . " * 4,
+        "we will , we will rock you . " * 3,
         "thank you . " * 8,
     ],
 )
@@ -180,6 +180,30 @@ def test_a_hypothesis_that_left_the_loop_early_lives_on() -> None:
     assert [beam.tokens for beam in after.beams] == [astray]
     assert after.sources == (0,)
     assert [beam.tokens for beam in after.finished] == [(*HELLO, *LOOP)]
+
+
+def test_those_that_ended_within_the_loop_go_with_it() -> None:
+    """In noise they are loops that ended a little earlier; those that went on to other words are kept."""
+    looped = (*HELLO, *LOOP * 5)
+    short = (*HELLO, *LOOP * 3, *text("."), ts(9.0), EOT)
+    other = (*HELLO, *LOOP * 2, *range(30), EOT)
+    once = (*HELLO, *LOOP, ts(9.0), EOT)
+    finished = tuple(Beam(tokens, (-0.1,) * len(tokens), (-0.1,) * len(tokens)) for tokens in (short, other, once))
+
+    class Fixed:
+        def propose(self, logits: object, state: SearchState) -> object:
+            return logits
+
+        def advance(self, state: SearchState, candidates: Candidates) -> SearchState:
+            return SearchState((Beam(looped, (-0.1,) * len(looped), (-0.1,) * len(looped)),), (0,), finished)
+
+        def finish(self, state: SearchState) -> tuple[Beam, ...]:
+            return (*state.finished, *state.beams)
+
+    nothing = Candidates(np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
+    after = LoopBreaker(Fixed(), TIMESTAMP_BEGIN).advance(SearchState(), nothing)
+    assert [beam.tokens for beam in after.finished] == [other, once, (*HELLO, *LOOP)]
+    assert after.is_done
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import takewhile
 
 from sasayaki.decoding.search import Beam, Candidates, SearchState, TokenDecoder
 from sasayaki.inference.base import Array
 
-MIN_REPEATS = 5
-"""Fewer repeats are no loop, however long the phrase: a chorus is sung four times."""
+MIN_REPEATS = 4
+"""Fewer repeats are no loop, however long the phrase: three times is a charm."""
 
 MIN_TOKENS = 32
 """Fewer repeated tokens are no loop, however short the phrase. Digits said ten times took up to 31 tokens of tiny.en,
@@ -25,13 +26,15 @@ class Loop:
         repeats: whole turns.
         begin: place where the first turn begins.
         second: place where the second turn begins.
-        middle: place of the loop's middle; what has come so far with it is lost in it.
+        third: place where the third turn begins.
+        middle: place of the loop's middle.
     """
 
     period: int
     repeats: int
     begin: int
     second: int
+    third: int
     middle: int
 
 
@@ -39,7 +42,7 @@ def find_loop(tokens: Sequence[int], timestamp_begin: int) -> Loop | None:
     """The loop that `tokens` end in, or None.
 
     Timestamps do not break a loop and are no part of it. A loop has at least `MIN_REPEATS` turns and `MIN_TOKENS`
-    text tokens: how many turns it takes depends on the length of a turn, 32 of one token, 11 of three, 5 of seven or
+    text tokens: how many turns it takes depends on the length of a turn, 32 of one token, 11 of three, 4 of eight or
     more. Costs one comparison for each possible period where there is none.
     """
     if len(tokens) < MIN_TOKENS:
@@ -55,6 +58,7 @@ def find_loop(tokens: Sequence[int], timestamp_begin: int) -> Loop | None:
                 repeats=length // period,
                 begin=places[begin],
                 second=places[begin + period],
+                third=places[begin + 2 * period],
                 middle=places[begin + length // 2],
             )
     return None
@@ -88,8 +92,9 @@ class LoopBreaker:
     """A search that ends hypotheses at their loops; all else is left to another search.
 
     A hypothesis that loops leaves the living ones and becomes a finished one: what came before the loop, with the
-    log-probabilities of that alone, for the sure repeats of a loop would speak for it. Those that have gone the same
-    way up to the loop's middle leave with it.
+    log-probabilities of that alone, for the sure repeats of a loop would speak for it. Others that are in the same
+    loop go with it: those that have come with it as far as its middle, and those that have ended, or are about to,
+    when they left it later than its second turn.
 
     Args:
         decoder: the search.
@@ -107,27 +112,17 @@ class LoopBreaker:
     def advance(self, state: SearchState, candidates: Candidates) -> SearchState:
         """The other search's step, without the hypotheses that loop."""
         after = self._decoder.advance(state, candidates)
-        lost: list[tuple[int, tuple[int, ...]]] = []
-        finished = list(after.finished)
-        for beam in after.beams:
-            loop = find_loop(beam.tokens, self._timestamp_begin)
-            if loop is not None:
-                lost.append((beam.slot, beam.tokens[: loop.middle]))
-                kept = self._good_part(beam, loop)
-                if all(kept.tokens != other.tokens or kept.slot != other.slot for other in finished):
-                    finished.append(kept)
-        if not lost:
+        loops = [(beam, loop) for beam in after.beams if (loop := find_loop(beam.tokens, self._timestamp_begin))]
+        if not loops:
             return after
-        rows = [
-            (beam, source)
-            for beam, source in zip(after.beams, after.sources, strict=True)
-            if not any(beam.slot == slot and beam.tokens[: len(head)] == head for slot, head in lost)
-        ]
-        return replace(
-            after,
+        rows = [row for row in zip(after.beams, after.sources, strict=True) if not _is_lost(row[0], loops)]
+        kept = {(part.slot, part.tokens): part for part in (self._good_part(beam, loop) for beam, loop in loops)}
+        finished = [beam for beam in after.finished if not _is_lost(beam, loops)]
+        known = {(beam.slot, beam.tokens) for beam in finished}
+        return SearchState(
             beams=tuple(beam for beam, _ in rows),
             sources=tuple(source for _, source in rows),
-            finished=tuple(finished),
+            finished=(*finished, *(part for key, part in kept.items() if key not in known)),
             is_done=after.is_done or not rows,
         )
 
@@ -147,3 +142,15 @@ class LoopBreaker:
     def finish(self, state: SearchState) -> Sequence[Beam]:
         """The hypotheses of the other search."""
         return self._decoder.finish(state)
+
+
+def _is_lost(beam: Beam, loops: Sequence[tuple[Beam, Loop]]) -> bool:
+    """Whether a hypothesis is in one of these loops."""
+    return any(beam.slot == looping.slot and _is_in(beam.tokens, looping.tokens, loop) for looping, loop in loops)
+
+
+def _is_in(tokens: Sequence[int], looping: Sequence[int], loop: Loop) -> bool:
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(tokens, looping, strict=False)))
+    # Room for half a turn more, a full stop, a timestamp and the end.
+    is_ending = len(tokens) - shared <= loop.period + 3
+    return shared >= loop.middle or (shared >= loop.third and is_ending)
