@@ -102,8 +102,7 @@ def repetitions(folder: Path, rows: list[dict[str, str]]) -> Iterator[Material]:
         if row["file"].startswith("en_digit_"):
             clip = load_audio(folder / row["file"])
             for times in (3, 6, 10):
-                text = " ".join([row["text"]] * times)
-                yield Material(f"digit x{times}", text, np.concatenate([clip, gap] * times), text)
+                yield Material(f"digit x{times}", row["text"], np.concatenate([clip, gap] * times))
     for path in sorted(folder.glob("he_yesno*"))[:12]:
         yield Material("yes and no in Hebrew", path.stem, load_audio(path))
 
