@@ -208,9 +208,7 @@ def transcribe_clip(model: Any, samples: np.ndarray, setting: str, margins: Marg
         options["language"] = "en"
     result = whisper.transcribe(model, samples, fp16=False, verbose=None, **options)
     floats = ("start", "end", "avg_logprob", "compression_ratio", "no_speech_prob")
-    segments = [
-        {**segment, **{key: rounded(segment[key]) for key in floats}} for segment in result["segments"]
-    ]
+    segments = [{**segment, **{key: rounded(segment[key]) for key in floats}} for segment in result["segments"]]
     margin = rounded(margins.smallest) if np.isfinite(margins.smallest) else None
     return {"language": result["language"], "margin": margin, "text": result["text"], "segments": segments}
 

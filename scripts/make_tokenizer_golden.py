@@ -113,9 +113,7 @@ def facts(n_vocab: int) -> dict[str, object]:
             for task in ("transcribe", "translate")
         },
         "non_speech_tokens": plain.non_speech_tokens,
-        "texts": [
-            text_facts(tokenizer(twin.get(language, language)), language, text) for language, text in TEXTS
-        ],
+        "texts": [text_facts(tokenizer(twin.get(language, language)), language, text) for language, text in TEXTS],
         "random": [random_facts(plain, random.Random(seed)) for seed in range(30)],
     }
 

@@ -19,9 +19,7 @@ def tiny_dims(
     n_text_ctx: int = 24,
 ) -> ModelDimensions:
     """Dimensions of a model that runs in a millisecond; its heads are n_state // n_head wide."""
-    return ModelDimensions(
-        n_mels, n_audio_ctx, n_state, n_head, n_layer, n_vocab, n_text_ctx, n_state, n_head, n_layer
-    )
+    return ModelDimensions(n_mels, n_audio_ctx, n_state, n_head, n_layer, n_vocab, n_text_ctx, n_state, n_head, n_layer)
 
 
 def random_checkpoint(
@@ -38,9 +36,7 @@ def random_checkpoint(
     return Checkpoint(dims, weights, source=f"random seed {seed}")
 
 
-def random_mel(
-    dims: ModelDimensions, n_audio: int = 1, *, seed: int = 0, n_frames: int | None = None
-) -> np.ndarray:
+def random_mel(dims: ModelDimensions, n_audio: int = 1, *, seed: int = 0, n_frames: int | None = None) -> np.ndarray:
     """Log-mel windows of noise, (n_audio, n_mels, n_frames) float32; full windows by default."""
     rng = np.random.default_rng(seed)
     shape = (n_audio, dims.n_mels, n_frames or 2 * dims.n_audio_ctx)

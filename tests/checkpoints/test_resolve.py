@@ -151,7 +151,11 @@ def test_a_folder_without_weights_says_what_is_wrong(tmp_path: Path, files: dict
 @pytest.mark.parametrize(
     "text", ["./tiny", "~/tiny", "/no/tiny", "a/b/c", "models/", "base.pt", "C:\\tiny", "m/model.bin", "../x"]
 )
-def test_a_path_that_does_not_exist_is_not_taken_for_a_hub_id(home: Path, text: str) -> None:
+def test_a_path_that_does_not_exist_is_not_taken_for_a_hub_id(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
     with pytest.raises(ModelNotFoundError, match="no such file or folder"):
         resolve(text)
 

@@ -71,9 +71,7 @@ class NumpyWhisper:
         h = self._layer_norm(f"{block}.mlp_ln", x)
         return self._linear(f"{block}.mlp.2", gelu(self._linear(f"{block}.mlp.0", h)))
 
-    def _attention(
-        self, name: str, x: Floats, source: Floats, n_head: int, *, is_causal: bool = False
-    ) -> Floats:
+    def _attention(self, name: str, x: Floats, source: Floats, n_head: int, *, is_causal: bool = False) -> Floats:
         """Queries from `x` (n, n_state) look at keys and values from `source` (m, n_source)."""
         query = self._linear(f"{name}.query", x)
         key = self._linear(f"{name}.key", source)
@@ -91,8 +89,7 @@ class NumpyWhisper:
         weight = self._weight(f"{name}.weight")
         padded = np.pad(x, ((0, 0), (1, 1)))
         columns = [
-            np.einsum("oik,ik->o", weight, padded[:, start : start + 3])
-            for start in range(0, x.shape[1], stride)
+            np.einsum("oik,ik->o", weight, padded[:, start : start + 3]) for start in range(0, x.shape[1], stride)
         ]
         return np.stack(columns, axis=1) + self._weight(f"{name}.bias")[:, None]
 

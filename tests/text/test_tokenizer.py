@@ -58,9 +58,7 @@ def test_texts_of_many_languages_have_the_reference_ids_and_come_back(n_vocab: i
         assert tokenizer.decode(case["tokens"]) == case["text"]
 
 
-def test_random_ids_have_the_reference_text_without_half_characters(
-    n_vocab: int, golden: dict[str, Any]
-) -> None:
+def test_random_ids_have_the_reference_text_without_half_characters(n_vocab: int, golden: dict[str, Any]) -> None:
     tokenizer = Tokenizer.for_vocab(n_vocab)
     for case in golden["random"]:
         for text, expected in (

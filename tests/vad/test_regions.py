@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sasayaki.vad.regions import CutTimes, Region
 
 TWO_REGIONS = CutTimes([Region(1, 3), Region(9, 10)])

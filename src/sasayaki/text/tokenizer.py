@@ -121,9 +121,7 @@ class Tokenizer:
             data: bytes = self.encoding.decode_bytes(ids)
         except (KeyError, OverflowError) as error:
             outside = next(token for token in ids if not 0 <= token < self.special.n_vocab)
-            raise OptionError(
-                f"token ids of this model are 0 to {self.special.n_vocab - 1}, got {outside}"
-            ) from error
+            raise OptionError(f"token ids of this model are 0 to {self.special.n_vocab - 1}, got {outside}") from error
         return data
 
     def split_to_word_tokens(self, tokens: Sequence[int]) -> tuple[list[str], list[list[int]]]:
