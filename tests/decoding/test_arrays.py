@@ -11,7 +11,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sasayaki.decoding.arrays import forbid_where, like, logsumexp, take_columns, to_numpy, top_k
+from sasayaki.decoding.arrays import (
+    forbid_where,
+    like,
+    logsumexp,
+    norms_before_and_after,
+    take_columns,
+    to_numpy,
+    top_k,
+)
 
 KINDS = pytest.mark.parametrize("make", [np.asarray, torch.as_tensor], ids=["numpy", "torch"])
 
@@ -34,11 +42,29 @@ def test_logsumexp_neither_overflows_nor_warns(make: Any) -> None:
     np.testing.assert_allclose(to_numpy(logsumexp(x)), [1000 + math.log(2), -1000, -math.inf], rtol=1e-6)
 
 
+@KINDS
+@pytest.mark.parametrize("case", range(60))
+def test_norms_before_and_after_filters_are_those_of_two_sums(make: Any, case: int) -> None:
+    """Whether little or nearly all of the probability is banned, or a token is made likelier."""
+    draw = np.random.default_rng(case)
+    before = (random_rows(case, 3, 900) * draw.choice([1.0, 10.0, 60.0])).astype(np.float32)
+    after = before.copy()
+    for row in after:
+        changed = draw.choice(900, draw.choice([0, 1, 40, 600, 900]), replace=False)
+        row[changed] = row[changed] + 30 if draw.random() < 0.2 else -np.inf
+        row[draw.choice([row.argmax(), 5])] = -np.inf
+    with np.errstate(divide="ignore"):
+        expected = [np.logaddexp.reduce(x.astype(np.float64), axis=1) for x in (before, after)]
+    norms = norms_before_and_after(make(before.copy()), make(after.copy()))
+    for norm, slow in zip(norms, expected, strict=True):
+        np.testing.assert_allclose(to_numpy(norm), slow, rtol=1e-6, atol=3e-6)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n_batch=st.integers(1, 3),
-    n_vocab=st.sampled_from([1, 5, 127, 128, 129, 700, 1771, 2048]),
+    n_vocab=st.sampled_from([1, 5, 127, 128, 129, 320, 700, 1771, 2048]),
     k=st.integers(1, 9),
     with_ties=st.booleans(),
 )
@@ -51,7 +77,7 @@ def test_top_k_is_the_head_of_a_stable_sort(seed: int, n_batch: int, n_vocab: in
 
 
 @pytest.mark.parametrize("place", [0, 127, 128, 895, 896, 898])
-def test_top_k_finds_the_largest_in_every_block_and_in_the_tail(place: int) -> None:
+def test_top_k_finds_the_largest_in_every_group_and_in_the_tail(place: int) -> None:
     x = np.zeros((1, 899), np.float32)
     x[0, place] = 1
     assert top_k(x, 2)[0, 0] == place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from sasayaki.decoding.arrays import top_k
 from sasayaki.decoding.search import Beam, Candidates, SearchState
@@ -42,21 +43,23 @@ class BeamSearchDecoder:
     def advance(self, state: SearchState, candidates: Candidates) -> SearchState:
         """Keep the best; the order among equals is that of rows, then of candidates."""
         offers = [
-            (row, beam.extend(candidate)) for row, beam in enumerate(state.beams) for candidate in candidates.row(row)
+            (beam.sum_score + candidate.logprob + candidate.bonus, row, candidate)
+            for row, beam in enumerate(state.beams)
+            for candidate in candidates.row(row)
         ]
         if not offers:
             beams = tuple(replace(beam, stop="dead") for beam in state.beams)
             return replace(state, beams=beams, is_done=True)
-        offers.sort(key=lambda offer: offer[1].sum_score, reverse=True)
+        offers.sort(key=itemgetter(0), reverse=True)
         living: list[tuple[int, Beam]] = []
         finished = list(state.finished)
-        for row, beam in offers:
-            if beam.tokens[-1] != self._eot:
-                living.append((row, beam))
+        for _, row, candidate in offers:
+            if candidate.token != self._eot:
+                living.append((row, state.beams[row].extend(candidate)))
                 if len(living) == self._beam_size:
                     break
             elif len(finished) < self._max_finished:
-                finished.append(beam)
+                finished.append(state.beams[row].extend(candidate))
         return SearchState(
             beams=tuple(beam for _, beam in living),
             sources=tuple(row for row, _ in living),

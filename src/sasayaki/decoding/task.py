@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from sasayaki.decoding.arrays import logsumexp, take_columns, to_numpy
+from sasayaki.decoding.arrays import logsumexp, norms_before_and_after, take_columns, to_numpy
 from sasayaki.decoding.confidence import score_words, token_probabilities
 from sasayaki.decoding.confusion import alternatives
 from sasayaki.decoding.filters.chain import build_filters
@@ -105,13 +105,12 @@ class DecodingTask:
         filtered = raw + 0  # a copy, whatever the array type
         sampled = [beam.tokens for beam in self._state.beams]
         with np.errstate(over="ignore", invalid="ignore"):  # `advance` finds what is not a number
-            raw_norms = logsumexp(raw)
             for logit_filter in self._filters:
                 logit_filter.apply(filtered, sampled)
-            norms = logsumexp(filtered)[:, None]
-            scores = self._scores(filtered, norms, sampled) if self._scorers else filtered
+            raw_norms, norms = norms_before_and_after(raw, filtered)
+            scores = self._scores(filtered, norms[:, None], sampled) if self._scorers else filtered
             tokens = self._decoder.propose(scores, self._state)
-            logprobs = take_columns(filtered, tokens) - norms
+            logprobs = take_columns(filtered, tokens) - norms[:, None]
             return Proposal(
                 tokens,
                 logprobs,
