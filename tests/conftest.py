@@ -1,0 +1,25 @@
+"""Real models for tests, loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+import sasayaki
+from sasayaki.model import Whisper
+
+
+@pytest.fixture(scope="session")
+def real_model() -> Callable[[str, str], Whisper]:
+    """Loads a model at float32 by name and backend; the test is skipped where its weights are not installed."""
+
+    @cache
+    def load(name: str, backend: str) -> Whisper:
+        try:
+            return sasayaki.load_model(name, backend=backend, precision="float32", local_files_only=True)
+        except sasayaki.ModelNotFoundError as error:
+            pytest.skip(f"no weights of {name}: {error}")
+
+    return load
