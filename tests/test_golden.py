@@ -69,7 +69,7 @@ def check_figures(result: DecodingResult, expected: dict[str, Any]) -> None:
     """
     n_token = len(result.tokens) + 1
     difference = result.avg_logprob * n_token - expected["sum_logprob"]
-    assert -1e-3 - 4e-5 * n_token <= difference <= 1e-3 + 3e-4 * n_token
+    assert -1e-3 - 4e-5 * n_token <= difference <= 5e-3 + 5e-4 * n_token
     assert result.no_speech_prob == pytest.approx(expected["no_speech_prob"], abs=1e-4)
     assert result.text == expected["text"]
     assert result.compression_ratio == pytest.approx(expected["compression_ratio"], rel=1e-5)
