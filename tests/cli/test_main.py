@@ -106,13 +106,19 @@ def test_ctrl_c_ends_the_process_with_130_and_leaves_no_file(tmp_path: Path) -> 
     """B162: after SIGINT there is no file that was not finished."""
     (tmp_path / "talk.mp3").write_text("slow")
     command = [sys.executable, "-m", "tests.cli.fake_model", "transcribe", "talk.mp3", "-o", "out"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    process.stdout.readline()  # the first segment is out, the second takes a minute
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # the first segment is out, the second takes a minute
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert said.splitlines()[-1] == "sasayaki: interrupted"
     assert os.listdir(tmp_path / "out") == []

@@ -78,7 +78,8 @@ def test_another_seed_gives_another_text_and_no_seed_a_new_one_each_time() -> No
     model = whisper()
     texts = {outcome(model.decode(mel(1.0), seed=seed, **SAMPLING)) for seed in range(8)}
     assert len(texts) == 8
-    assert len({outcome(model.decode(mel(1.0), seed=None, **SAMPLING)) for _ in range(4)}) == 4
+    # Two of them may be equal by chance, all of them hardly.
+    assert len({outcome(model.decode(mel(1.0), seed=None, **SAMPLING)) for _ in range(4)}) > 1
 
 
 def test_a_seed_gives_the_same_text_while_others_decode_beside_it() -> None:
