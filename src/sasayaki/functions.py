@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def decode(
-    model: Whisper, mel: Array, options: DecodingOptions | None = None, **overrides: Any
+    model: Whisper,
+    mel: Array,
+    options: DecodingOptions | Sequence[DecodingOptions] | None = None,
+    **overrides: Any,
 ) -> DecodingResult | list[DecodingResult]:
     """`model.decode`: decode one window of 30 s, or a batch of them."""
     return model.decode(mel, options, **overrides)

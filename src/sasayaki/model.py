@@ -20,7 +20,7 @@ from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
-from sasayaki.errors import AudioError
+from sasayaki.errors import AudioError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
@@ -117,14 +117,14 @@ class Whisper:
         return [language.token for language in detected], [language.probs for language in detected]
 
     def decode(
-        self, mel: Array, options: DecodingOptions | None = None, **overrides: Any
+        self, mel: Array, options: DecodingOptions | Sequence[DecodingOptions] | None = None, **overrides: Any
     ) -> DecodingResult | list[DecodingResult]:
         """Decode one window, or a batch of windows, of 30 s each.
 
         Args:
             mel: log-mel spectrogram (n_mels, 3000), or (n_audio, n_mels, 3000) for a batch; or encoder output
                 (n_audio_ctx, n_audio_state) of `embed_audio`, or a batch of it.
-            options: how to decode.
+            options: how to decode; for a batch, one for all or one for each window.
             **overrides: fields of DecodingOptions that replace those of `options`.
 
         Returns:
@@ -134,10 +134,15 @@ class Whisper:
             OptionError: an option cannot be used, or does not fit the model.
             AudioError: the mel has a wrong shape or dtype.
         """
-        settled = override(options or DecodingOptions(), overrides)
-        self._decoder.check(settled)
+        wanted = DecodingOptions() if options is None else options
+        given = [wanted] if isinstance(wanted, DecodingOptions) else _one_for_each(wanted, mel)
+        settled = [override(each, overrides) for each in given]
+        for each in settled:
+            self._decoder.check(each)
         features, is_single = self._encode(mel)
-        results = self._decoder.decode(features, [settled] * len(features))
+        if isinstance(wanted, DecodingOptions):
+            settled *= len(features)
+        results = self._decoder.decode(features, settled)
         return results[0] if is_single else results
 
     def transcribe(
@@ -301,6 +306,14 @@ def from_checkpoint(checkpoint: Checkpoint, inference: Inference, *, name: str =
 def available_models() -> list[str]:
     """Names that `load_model` knows."""
     return [*MODEL_NAMES, *(alias for alias in ALIASES if alias not in MODEL_NAMES)]
+
+
+def _one_for_each(options: Sequence[DecodingOptions], mel: Array) -> Sequence[DecodingOptions]:
+    """The options of each window, as many as there are windows."""
+    n_window = len(mel) if len(getattr(mel, "shape", ())) == 3 else 1
+    if len(options) != n_window:
+        raise OptionError(f"expected options for all windows, or {n_window} of them, one for each; got {len(options)}")
+    return options
 
 
 def _english_only(options: TranscribeOptions) -> TranscribeOptions:

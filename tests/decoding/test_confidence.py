@@ -11,6 +11,7 @@ from sasayaki.decoding.confidence import (
     WORD_CALIBRATION,
     Calibration,
     cut_trust,
+    mean_text_logprob,
     score_words,
     token_probabilities,
 )
@@ -23,16 +24,27 @@ TOKENIZER = byte_tokenizer()
 
 def words_of(spoken: str) -> list[str]:
     tokens = text(spoken)
-    return [word.text for word in score_words(tokens, [-0.1] * len(tokens), TOKENIZER)]
+    return [word.text for word in score_words(tokens, [-0.1] * len(tokens), -0.1, TOKENIZER)]
 
 
 @pytest.mark.parametrize("calibration", [WORD_CALIBRATION, TOKEN_CALIBRATION])
 def test_calibrated_probabilities_rise_with_the_models_own(calibration: Calibration) -> None:
-    logprobs = [-math.inf, -1e30, -800.0, -90.0, -20.0, -3.0, -0.5, -0.01, -0.0]
-    probabilities = [calibration(logprob) for logprob in logprobs]
-    assert probabilities == sorted(probabilities)
-    assert probabilities[0] == 0.0
-    assert 0.5 < probabilities[-1] <= 1.0
+    logprobs = [-math.inf, -1e30, -800.0, -20.0, -3.0, -0.5, -0.01, -0.0]
+    for mean_logprob in logprobs:
+        probabilities = [calibration(logprob, mean_logprob) for logprob in logprobs]
+        assert probabilities == sorted(probabilities)
+        assert all(0 <= probability <= 1 for probability in probabilities)
+    assert calibration(-0.01, -0.1) > 0.95 > 0.5 > calibration(-5.0, -0.1)
+
+
+@pytest.mark.parametrize("calibration", [WORD_CALIBRATION, TOKEN_CALIBRATION])
+def test_certainty_counts_for_less_where_the_model_doubts_the_whole_text(calibration: Calibration) -> None:
+    assert calibration(-0.1, -0.1) > calibration(-0.1, -0.5) > calibration(-0.1, -2.0)
+
+
+def test_the_mean_is_that_of_text() -> None:
+    assert mean_text_logprob((ts(0), *text("ab")), (-9.0, -1.0, -2.0), TOKENIZER.eot) == -1.5
+    assert mean_text_logprob((ts(0),), (-9.0,), TOKENIZER.eot) == 0.0
 
 
 def test_punctuation_belongs_to_the_word_beside_it() -> None:
@@ -50,27 +62,27 @@ def test_punctuation_alone_is_a_word_and_nothing_is_none() -> None:
 def test_the_probability_of_a_word_is_that_of_its_letters() -> None:
     tokens = (ts(0), *text(" hi, you"), ts(1))
     logprobs = [-9.0, -0.1, -0.2, -0.3, -5.0, -0.01, -0.02, -0.03, -0.04, -9.0]
-    first, second = score_words(tokens, logprobs, TOKENIZER)
+    first, second = score_words(tokens, logprobs, -0.2, TOKENIZER)
     assert (first.text, first.tokens, first.logprob) == (" hi,", text(" hi,"), pytest.approx(-0.6))
-    assert first.probability == pytest.approx(WORD_CALIBRATION(-0.6))
+    assert first.probability == pytest.approx(WORD_CALIBRATION(-0.6, -0.2))
     assert (second.text, second.logprob) == (" you", pytest.approx(-0.1))
 
 
 def test_no_word_reaches_across_a_timestamp() -> None:
     tokens = (*text(" a"), ts(1), *text("b, c"))
-    assert [word.text for word in score_words(tokens, [-0.1] * len(tokens), TOKENIZER)] == [" a", "b,", " c"]
+    assert [word.text for word in score_words(tokens, [-0.1] * len(tokens), -0.1, TOKENIZER)] == [" a", "b,", " c"]
 
 
 def test_a_language_without_spaces_has_a_word_for_each_character() -> None:
     tokens = text("今日は。")
-    words = score_words(tokens, [-0.1] * len(tokens), TOKENIZER.with_language("ja", "transcribe"))
+    words = score_words(tokens, [-0.1] * len(tokens), -0.1, TOKENIZER.with_language("ja", "transcribe"))
     assert [word.text for word in words] == ["今", "日", "は。"]
     assert [word.logprob for word in words] == [pytest.approx(-0.3)] * 3
 
 
 def test_a_timestamp_keeps_the_models_probability() -> None:
-    probabilities = token_probabilities((ts(0), *text("a")), (math.log(0.3), -0.5), TOKENIZER)
-    assert probabilities == (pytest.approx(0.3), TOKEN_CALIBRATION(-0.5))
+    probabilities = token_probabilities((ts(0), *text("a")), (math.log(0.3), -0.5), -0.5, TOKENIZER.eot)
+    assert probabilities == (pytest.approx(0.3), TOKEN_CALIBRATION(-0.5, -0.5))
 
 
 def test_segments_get_their_own_words_and_alternatives() -> None:

@@ -44,6 +44,17 @@ def test_a_word_that_only_others_have_gets_a_slot_without_text() -> None:
     assert [slot.text for slot in slots] == ["a", "", "big", "dog"]
 
 
+def test_words_that_look_alike_share_a_place() -> None:
+    slots = align("lobster a little new bird", "lopster Alan Newberg")
+    assert [set(row[1]) for row in table(slots)] == [
+        {"lobster", "lopster"},
+        {"a", "Alan"},
+        {"little", ""},
+        {"new", "Newberg"},
+        {"bird", ""},
+    ]
+
+
 def test_case_and_punctuation_do_not_part_words_but_are_alternatives() -> None:
     slots = align("Well, Ann said", "well ann Said.", "Ann said")
     assert [set(row[1]) for row in table(slots)] == [{"Well,", "well", ""}, {"Ann", "ann"}, {"said", "Said."}]

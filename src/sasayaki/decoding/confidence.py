@@ -13,41 +13,61 @@ from sasayaki.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A rising map from log-probabilities to probabilities of being right: sigmoid(offset + slope * logprob).
+    """A map from log-probabilities to probabilities of being right that rises with each of its two arguments.
 
-    The logistic map of Platt (1999), on the log-probability, so that what the model is certain of keeps some doubt.
-    `scripts/fit_calibration.py` finds the two numbers; docs/confidence.md has how well they do.
+    sigmoid(offset + slope * log-odds + context * mean log-probability): Platt's logistic map (1999) on the log-odds
+    of the model's own probability, with the model's doubt about the whole text beside it. What a model says in noise
+    is less often right than the same certainty in clean speech. `scripts/fit_calibration.py` finds the three numbers;
+    docs/confidence.md has how reliable they are.
     """
 
     offset: float
     slope: float
+    context: float
 
-    def __call__(self, logprob: float) -> float:
-        """The calibrated probability; 0 for -inf."""
-        if logprob == -math.inf:
-            return 0.0
-        return 1.0 / (1.0 + math.exp(-self.offset - self.slope * max(logprob, -100.0)))
+    def __call__(self, logprob: float, mean_logprob: float) -> float:
+        """The calibrated probability.
+
+        Args:
+            logprob: log-probability of the word or token after the filters.
+            mean_logprob: mean over the text tokens of its hypothesis.
+        """
+        clipped = min(max(logprob, -50.0), -1e-4)
+        log_odds = clipped - math.log(-math.expm1(clipped))
+        score = self.offset + self.slope * log_odds + self.context * max(mean_logprob, -50.0)
+        return 1.0 / (1.0 + math.exp(-score))
 
 
-WORD_CALIBRATION = Calibration(offset=4.0, slope=1.0)
-TOKEN_CALIBRATION = Calibration(offset=4.0, slope=1.0)
+WORD_CALIBRATION = Calibration(offset=2.03, slope=0.61, context=3.03)
+TOKEN_CALIBRATION = Calibration(offset=2.12, slope=0.62, context=2.68)
 
 
-def token_probabilities(tokens: Sequence[int], logprobs: Sequence[float], tokenizer: Tokenizer) -> tuple[float, ...]:
+def mean_text_logprob(tokens: Sequence[int], logprobs: Sequence[float], eot: int) -> float:
+    """Mean log-probability of the text tokens; 0 without any."""
+    spoken = [logprob for token, logprob in zip(tokens, logprobs, strict=True) if token < eot]
+    return sum(spoken) / len(spoken) if spoken else 0.0
+
+
+def token_probabilities(
+    tokens: Sequence[int], logprobs: Sequence[float], mean_logprob: float, eot: int
+) -> tuple[float, ...]:
     """Calibrated probability of each text token; a timestamp has the model's own probability.
 
     Args:
         tokens: sampled tokens without the end token.
         logprobs: log-probability of each after the filters.
-        tokenizer: tells text from timestamps.
+        mean_logprob: `mean_text_logprob` of the hypothesis that they belong to.
+        eot: id of the end token; all smaller ones are text.
     """
     return tuple(
-        TOKEN_CALIBRATION(logprob) if token < tokenizer.eot else math.exp(logprob)
+        TOKEN_CALIBRATION(logprob, mean_logprob) if token < eot else math.exp(logprob)
         for token, logprob in zip(tokens, logprobs, strict=True)
     )
 
 
-def score_words(tokens: Sequence[int], logprobs: Sequence[float], tokenizer: Tokenizer) -> tuple[WordScore, ...]:
+def score_words(
+    tokens: Sequence[int], logprobs: Sequence[float], mean_logprob: float, tokenizer: Tokenizer
+) -> tuple[WordScore, ...]:
     """The words of a text, in order, with their probabilities.
 
     Punctuation belongs to the word before it; where a space stands before it, to the word that follows. It has no
@@ -56,13 +76,23 @@ def score_words(tokens: Sequence[int], logprobs: Sequence[float], tokenizer: Tok
     Args:
         tokens: sampled tokens without the end token; timestamps among them are passed over.
         logprobs: log-probability of each after the filters.
+        mean_logprob: `mean_text_logprob` of the hypothesis that they belong to.
         tokenizer: of the language that the text is in.
     """
-    words: list[WordScore] = []
+    words: list[_Word] = []
     for is_text, run in groupby(zip(tokens, logprobs, strict=True), lambda pair: pair[0] < tokenizer.eot):
         if is_text:
-            words += _score_run(list(run), tokenizer)
-    return tuple(words)
+            words += _words_of(list(run), tokenizer)
+    return tuple(
+        WordScore(
+            text=word.text,
+            tokens=tuple(word.tokens),
+            logprob=word.logprob,
+            probability=WORD_CALIBRATION(word.logprob, mean_logprob),
+        )
+        for word in words
+        if word.text.strip()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +116,19 @@ def cut_trust(result: DecodingResult, stretches: Sequence[Sequence[int]], tokeni
     """
     if not result.hypotheses:
         return [Trust((), (), ())] * len(stretches)
-    logprobs = iter(result.hypotheses[0].token_logprobs)
+    best, eot = result.hypotheses[0], tokenizer.eot
+    mean_logprob = mean_text_logprob(best.tokens, best.token_logprobs, eot)
+    logprobs = iter(best.token_logprobs)
     slots = list(result.alternatives)[::-1]
     trusts = []
     for tokens in stretches:
         own = tuple(islice(logprobs, len(tokens)))
-        words = score_words(tokens, own, tokenizer)
+        words = score_words(tokens, own, mean_logprob, tokenizer)
         n_missing, readings = len(words), []
         while slots and (n_missing or not slots[-1].text):
             readings.append(slots.pop())
             n_missing -= bool(readings[-1].text)
-        trusts.append(Trust(token_probabilities(tokens, own, tokenizer), words, tuple(readings)))
+        trusts.append(Trust(token_probabilities(tokens, own, mean_logprob, eot), words, tuple(readings)))
     return trusts
 
 
@@ -123,7 +155,7 @@ class _Word:
         self.tokens += part.tokens
 
 
-def _score_run(run: Sequence[tuple[int, float]], tokenizer: Tokenizer) -> list[WordScore]:
+def _words_of(run: Sequence[tuple[int, float]], tokenizer: Tokenizer) -> list[_Word]:
     """The words of text tokens with their log-probabilities, no timestamp among them."""
     words: list[_Word] = []
     place = 0
@@ -134,13 +166,4 @@ def _score_run(run: Sequence[tuple[int, float]], tokenizer: Tokenizer) -> list[W
             words[-1].add(part)
         else:
             words.append(part)
-    return [
-        WordScore(
-            text=word.text,
-            tokens=tuple(word.tokens),
-            logprob=word.logprob,
-            probability=WORD_CALIBRATION(word.logprob),
-        )
-        for word in words
-        if word.text.strip()
-    ]
+    return words

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
 
 from sasayaki.results import Alternative, Hypothesis, Slot
 
@@ -92,7 +94,7 @@ Pair = tuple[int | None, int | None]
 
 
 def _alignment(slots: Sequence[set[str]], words: Sequence[str]) -> list[Pair]:
-    """The cheapest alignment in order: a mismatch, a slot without word and a word without slot cost 1 each.
+    """The cheapest alignment in order: a slot without word and a word without slot cost 1, a mismatch up to 1.
 
     What is equal at both ends is taken off first; hypotheses of a beam mostly differ in one place.
     """
@@ -120,18 +122,19 @@ def _n_equal(pairs: Iterable[tuple[set[str], str]]) -> int:
 def _edit_path(slots: Sequence[set[str]], words: Sequence[str]) -> list[Pair]:
     """The path of the smallest Levenshtein distance; a slot that may be empty is left empty for free."""
     skip = [0.0 if "" in slot else 1.0 for slot in slots]
+    mismatch = [[_mismatch(slot, word) for word in words] for slot in slots]
     costs = [[float(column) for column in range(len(words) + 1)]]
-    for row, slot in enumerate(slots):
+    for row in range(len(slots)):
         line = [costs[row][0] + skip[row]]
-        for column, word in enumerate(words):
-            match = costs[row][column] + (word not in slot)
+        for column in range(len(words)):
+            match = costs[row][column] + mismatch[row][column]
             line.append(min(match, costs[row][column + 1] + skip[row], line[column] + 1.0))
         costs.append(line)
     path: list[Pair] = []
     row, column = len(slots), len(words)
     while row or column:
         here = costs[row][column]
-        if row and column and here == costs[row - 1][column - 1] + (words[column - 1] not in slots[row - 1]):
+        if row and column and here == costs[row - 1][column - 1] + mismatch[row - 1][column - 1]:
             row, column = row - 1, column - 1
             path.append((row, column))
         elif row and here == costs[row - 1][column] + skip[row - 1]:
@@ -141,6 +144,20 @@ def _edit_path(slots: Sequence[set[str]], words: Sequence[str]) -> list[Pair]:
             column -= 1
             path.append((None, column))
     return path[::-1]
+
+
+def _mismatch(slot: set[str], word: str) -> float:
+    """0 for a word of the slot, else between 1/2 and 1: the less, the more pairs of letters are shared (Dice)."""
+    if word in slot:
+        return 0.0
+    own = _letter_pairs(word)
+    return 1.0 - max(len(own & other) / (len(own) + len(other)) for other in map(_letter_pairs, slot))
+
+
+@lru_cache(maxsize=4096)
+def _letter_pairs(word: str) -> frozenset[str]:
+    framed = f"^{word}$"
+    return frozenset(first + second for first, second in pairwise(framed))
 
 
 def _key(word: str) -> str:

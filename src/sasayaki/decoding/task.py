@@ -11,7 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from sasayaki.decoding.arrays import logsumexp, norms_before_and_after, take_columns, to_numpy
-from sasayaki.decoding.confidence import score_words, token_probabilities
+from sasayaki.decoding.confidence import mean_text_logprob, score_words, token_probabilities
 from sasayaki.decoding.confusion import alternatives
 from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.prompt import initial_tokens
@@ -182,7 +182,8 @@ class DecodingTask:
     def _hypothesis(self, rank: int, beam: Beam) -> Hypothesis:
         has_end = beam.tokens[-1:] == (self._tokenizer.eot,)
         n_token = len(beam.tokens) - has_end
-        tokens, logprobs = beam.tokens[:n_token], beam.logprobs[:n_token]
+        tokens, logprobs, eot = beam.tokens[:n_token], beam.logprobs[:n_token], self._tokenizer.eot
+        mean_logprob = mean_text_logprob(tokens, logprobs, eot)
         return Hypothesis(
             tokens=tokens,
             text=self._tokenizer.decode(tokens).strip(),
@@ -192,8 +193,8 @@ class DecodingTask:
             token_logprobs=logprobs,
             token_raw_logprobs=beam.raw_logprobs[:n_token],
             stop="eot" if has_end else beam.stop,
-            token_probs=token_probabilities(tokens, logprobs, self._tokenizer),
-            words=score_words(tokens, logprobs, self._tokenizer),
+            token_probs=token_probabilities(tokens, logprobs, mean_logprob, eot),
+            words=score_words(tokens, logprobs, mean_logprob, self._tokenizer),
         )
 
     def _no_speech(self, logits: Array) -> Array:
