@@ -30,3 +30,9 @@ def run(example: str, *arguments: str | Path) -> str:
 def test_commands(recording: str, printed: str) -> None:
     said = run("commands.py", DATA / recording, "one two three", "three two one", "stop")
     assert said.startswith(printed)
+
+
+def test_did_you_mean() -> None:
+    said = run("did_you_mean.py", DATA / "en_libri_367-130732-0006.flac").splitlines()
+    assert said[0].endswith("% lobster, a little new bird.")
+    assert any("Newberg." in line for line in said[1:])

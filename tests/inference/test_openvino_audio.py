@@ -17,11 +17,12 @@ BATCH = EncodedBatch(
 AUDIOS = BATCH.members()
 
 
-@given(st.lists(st.sampled_from(AUDIOS), min_size=1, max_size=9))
-def test_every_row_finds_its_place_beside_the_rows_of_its_audio(rows: list) -> None:
-    audience = Audience.gather(set(rows))
+@given(st.lists(st.sampled_from(AUDIOS), min_size=1, max_size=9), st.booleans())
+def test_every_row_finds_its_place_beside_the_rows_of_its_audio(rows: list, with_idle: bool) -> None:
+    audience = Audience.gather(set(AUDIOS) if with_idle else set(rows))
     seating = audience.seat(rows)
     assert len(seating.seats) == len(audience.audios)
+    assert seating.seats.max() < len(rows)
     for row, audio in enumerate(rows):
         assert seating.seats.ravel()[seating.places[row]] == row
         line = seating.places[row] // seating.seats.shape[1]

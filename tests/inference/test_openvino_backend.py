@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from sasayaki.checkpoints.names import Checkpoint
 from sasayaki.errors import BackendError, OptionError
 from sasayaki.inference.base import AudioFeatures, Row
+from sasayaki.inference.openvino_audio import Audience
 from sasayaki.inference.openvino_backend import OpenVINOInference
 from tests.inference.engine_checks import Plan, PlannedRow, TwinChecker, assert_close, plans
 from tests.models import random_checkpoint, random_mel, tiny_dims
@@ -84,6 +85,21 @@ def test_the_set_of_audios_may_change_between_calls(audios: list[AudioFeatures])
     check.forward([PlannedRow((4,), 1, 1)])  # audio 0 leaves
     check.forward([PlannedRow((5,), 0, 1), PlannedRow((6, 7), None, 2)])  # audio 2 joins
     check.forward([PlannedRow((8,), 1, 2), PlannedRow((9,), None, 0), PlannedRow((9,), 0, 1)])  # the whole batch
+
+
+def test_audios_that_nobody_listens_to_are_left_out_after_a_while(
+    audios: list[AudioFeatures], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once would copy what is in use whenever one ends; never would let a step cost what the first one did."""
+    gathered = []
+    gather = Audience.gather
+    monkeypatch.setattr(Audience, "gather", lambda wanted: gathered.append(len(wanted)) or gather(wanted))
+    check = checker(audios)
+    check.forward([PlannedRow((1,), None, audio) for audio in range(3)])
+    check.forward([PlannedRow((2,), 2, 2), PlannedRow((3,), 2, 2)])
+    for step in range(18):
+        check.forward([PlannedRow((step,), 1, 2), PlannedRow((step + 1,), 0, 2)])
+    assert gathered == [3, 1]
 
 
 def test_audios_of_different_batches_go_together() -> None:

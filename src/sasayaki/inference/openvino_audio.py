@@ -47,7 +47,10 @@ class OpenVINOFeatures:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """The windows that the rows of a session listen to, and their keys and values in that order."""
+    """The windows that the rows of a session listen to, and their keys and values in that order.
+
+    Some may be idle: no row listens to them any more.
+    """
 
     audios: tuple[OpenVINOFeatures, ...]
     cross: dict[str, Tensor]
@@ -77,9 +80,11 @@ class Audience:
         for row, audio in enumerate(rows):
             groups[audio].append(row)
         n_group = max(len(group) for group in groups.values())
-        seats = np.array([group + group[-1:] * (n_group - len(group)) for group in groups.values()], np.int64)
+        seats = np.zeros((len(groups), n_group), np.int64)
         places = np.zeros(len(rows), np.int64)
-        places[seats.ravel()] = np.arange(seats.size)
+        for line, group in enumerate(groups.values()):
+            seats[line] = group + (group[-1:] or [0]) * (n_group - len(group))
+            places[group] = line * n_group + np.arange(len(group))
         return Seating(seats, places)
 
 
@@ -88,8 +93,9 @@ class Seating:
     """Rows grouped by audio.
 
     Attributes:
-        seats: row at each place of each audio, (n_audio, n_group); short groups repeat their last row.
-        places: a place of each row in the flattened seats, (n_batch,).
+        seats: row at each place of each audio, (n_audio, n_group); short groups repeat their last row, and audios
+            that no row listens to any more have row 0.
+        places: the place of each row in the flattened seats, (n_batch,).
     """
 
     seats: npt.NDArray[np.int64]
