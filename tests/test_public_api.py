@@ -23,6 +23,8 @@ NAMES = [
     "OutputError",
     "SasayakiError",
     "Segment",
+    "Trace",
+    "TraceError",
     "TranscribeOptions",
     "Transcription",
     "Whisper",

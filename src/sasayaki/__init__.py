@@ -16,6 +16,7 @@ from sasayaki.errors import (
     OptionError,
     OutputError,
     SasayakiError,
+    TraceError,
 )
 from sasayaki.functions import decode, detect_language, transcribe
 from sasayaki.grammar import Grammar
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sasayaki.audio import load_audio, pad_or_trim
     from sasayaki.model import Whisper, available_models, get_model, load_model
     from sasayaki.spectrogram import log_mel_spectrogram
+    from sasayaki.trace import Trace
 
 __version__ = "0.1.0"
 
@@ -43,6 +45,8 @@ __all__ = [
     "OutputError",
     "SasayakiError",
     "Segment",
+    "Trace",
+    "TraceError",
     "TranscribeOptions",
     "Transcription",
     "Whisper",
@@ -61,6 +65,7 @@ _LATE = {
     "load_audio": "sasayaki.audio",
     "log_mel_spectrogram": "sasayaki.spectrogram",
     "pad_or_trim": "sasayaki.audio",
+    "Trace": "sasayaki.trace",
     "Whisper": "sasayaki.model",
     "available_models": "sasayaki.model",
     "get_model": "sasayaki.model",

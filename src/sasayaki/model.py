@@ -20,6 +20,7 @@ from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
+from sasayaki.decoding.recorder import Tracer
 from sasayaki.errors import AudioError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
@@ -27,8 +28,10 @@ from sasayaki.languages import to_language_code
 from sasayaki.options import DecodingOptions, TranscribeOptions, override, parse_languages
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
+from sasayaki.trace import Trace
 from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
 from sasayaki.transcribe.stream import SegmentStream
+from sasayaki.transcribe.tracing import record_start
 
 __all__ = ["SegmentStream", "Whisper", "available_models", "get_model", "list_models", "load_model"]
 
@@ -117,7 +120,12 @@ class Whisper:
         return [language.token for language in detected], [language.probs for language in detected]
 
     def decode(
-        self, mel: Array, options: DecodingOptions | Sequence[DecodingOptions] | None = None, **overrides: Any
+        self,
+        mel: Array,
+        options: DecodingOptions | Sequence[DecodingOptions] | None = None,
+        *,
+        trace: Trace | None = None,
+        **overrides: Any,
     ) -> DecodingResult | list[DecodingResult]:
         """Decode one window, or a batch of windows, of 30 s each.
 
@@ -125,6 +133,7 @@ class Whisper:
             mel: log-mel spectrogram (n_mels, 3000), or (n_audio, n_mels, 3000) for a batch; or encoder output
                 (n_audio_ctx, n_audio_state) of `embed_audio`, or a batch of it.
             options: how to decode; for a batch, one for all or one for each window.
+            trace: what to record every step into; None records nothing.
             **overrides: fields of DecodingOptions that replace those of `options`.
 
         Returns:
@@ -142,7 +151,8 @@ class Whisper:
         features, is_single = self._encode(mel)
         if isinstance(wanted, DecodingOptions):
             settled *= len(features)
-        results = self._decoder.decode(features, settled)
+        decoder = replace(self._decoder, tracer=self._tracer(trace)) if trace is not None else self._decoder
+        results = decoder.decode(features, settled)
         return results[0] if is_single else results
 
     def transcribe(
@@ -150,6 +160,7 @@ class Whisper:
         audio: AudioSource,
         *,
         progress: Progress | None = None,
+        trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> Transcription:
@@ -158,6 +169,7 @@ class Whisper:
         Args:
             audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
             progress: called after each window with the seconds done and the seconds there are.
+            trace: what to record every window and step into; None records nothing.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
 
@@ -165,13 +177,14 @@ class Whisper:
             OptionError: an option cannot be used, or does not fit the model.
             AudioError: the audio cannot be read.
         """
-        return self._start(audio, progress, options, overrides).collect()
+        return self._start(audio, progress, trace, options, overrides).collect()
 
     def stream(
         self,
         audio: AudioSource,
         *,
         progress: Progress | None = None,
+        trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> SegmentStream:
@@ -180,19 +193,25 @@ class Whisper:
         Arguments and errors are those of `transcribe`. Options are checked, the audio is read and its language is
         settled at once; windows are decoded as segments are asked for.
         """
-        return self._start(audio, progress, options, overrides)
+        return self._start(audio, progress, trace, options, overrides)
 
     def _start(
         self,
         audio: AudioSource,
         progress: Progress | None,
+        trace: Trace | None,
         options: TranscribeOptions | None,
         overrides: Mapping[str, Any],
     ) -> SegmentStream:
         settled = self._settle(options, overrides)
         recording = self._record(audio)
         language, probs = self._language(recording, settled)
-        segments = transcribe_segments(self._decoder, recording, settled, language=language, progress=progress)
+        tracer = self._tracer(trace)
+        if tracer:
+            record_start(tracer, settled, duration=recording.duration, language=language, language_probs=probs)
+        segments = transcribe_segments(
+            self._decoder, recording, settled, language=language, progress=progress, tracer=tracer
+        )
         return SegmentStream(
             segments, language=language, language_probs=probs, duration=recording.duration, options=settled
         )
@@ -206,6 +225,9 @@ class Whisper:
             window = settled.for_window(temperature, language=settled.language, prompt=())
             self._decoder.check(replace(window, prompt=settled.initial_prompt))
         return settled
+
+    def _tracer(self, trace: Trace | None) -> Tracer | None:
+        return None if trace is None else Tracer(trace, self.inference, self.alignment_heads)
 
     def _record(self, audio: AudioSource) -> Recording:
         samples = load_audio(audio)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.language import DetectedLanguage, allowed_languages, detect_languages
 from sasayaki.decoding.prompt import initial_tokens
+from sasayaki.decoding.recorder import Tracer
 from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.task import DecodingTask, run_tasks
 from sasayaki.inference.base import AudioFeatures, Inference
@@ -24,11 +25,13 @@ class Decoder:
         inference: the engine.
         tokenizer: of the model's vocabulary; the language and task of each decode replace its own.
         suppress: tokens that `-1` in `suppress_tokens` stands for; None means the tokenizer's non-speech tokens.
+        tracer: records every decode; None records nothing.
     """
 
     inference: Inference
     tokenizer: Tokenizer
     suppress: tuple[int, ...] | None = None
+    tracer: Tracer | None = None
 
     def check(self, options: DecodingOptions) -> None:
         """Raise OptionError when an option does not fit the model; costs no model work."""
@@ -87,6 +90,7 @@ class Decoder:
             n_vocab=self.inference.dims.n_vocab,
             suppress=self.suppress,
             language_probs=detected.probs if detected else None,
+            tracer=self.tracer,
         )
 
     def _tokenizer(self, options: DecodingOptions, language: str | None) -> Tokenizer:

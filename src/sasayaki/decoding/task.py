@@ -16,6 +16,7 @@ from sasayaki.decoding.confusion import alternatives
 from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.prompt import initial_tokens
 from sasayaki.decoding.ranker import MaximumLikelihoodRanker
+from sasayaki.decoding.recorder import Tracer
 from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.search import Beam, Candidates, SearchState
 from sasayaki.decoding.token_decoders import build_token_decoder
@@ -66,6 +67,7 @@ class DecodingTask:
         n_vocab: size of the vocabulary.
         suppress: the model's own list of tokens that `-1` in `suppress_tokens` stands for.
         language_probs: of the detection, to be handed through to the result.
+        tracer: records the decode; None records nothing.
 
     Raises:
         OptionError: an option does not fit the model.
@@ -81,6 +83,7 @@ class DecodingTask:
         n_vocab: int,
         suppress: Sequence[int] | None = None,
         language_probs: dict[str, float] | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self._audio = audio
         self._tokenizer = tokenizer
@@ -94,6 +97,9 @@ class DecodingTask:
         self._state = SearchState()
         self._n_steps = 0
         self._no_speech_prob = math.nan
+        self._recorder = tracer and tracer.begin(audio, tokenizer, options, self._initial, language_probs)
+        if self._recorder:
+            self._filters = self._recorder.watch(self._filters)
 
     def start(self) -> list[Row]:
         """The first row to feed; all beams and samples grow from it."""
@@ -131,8 +137,10 @@ class DecodingTask:
             self._no_speech_prob = float(proposal.no_speech_prob)
         candidates = proposal.candidates()
         self._check(proposal, candidates)
-        self._state = self._decoder.advance(self._state, candidates)
+        before, self._state = self._state, self._decoder.advance(self._state, candidates)
         self._n_steps += 1
+        if self._recorder:
+            self._recorder.step(before, candidates, self._state)
         if self._state.is_done or self._n_steps >= self._initial.n_steps:
             return []
         return [
@@ -145,7 +153,7 @@ class DecodingTask:
         ranked = self._ranker.rank(self._decoder.finish(self._state))
         hypotheses = tuple(self._hypothesis(rank, beam) for rank, beam in enumerate(ranked[: self._options.n_best]))
         best = hypotheses[0]
-        return DecodingResult(
+        result = DecodingResult(
             audio_features=self._audio.array,
             language=self._tokenizer.language or "en",
             language_probs=self._language_probs,
@@ -158,6 +166,9 @@ class DecodingTask:
             hypotheses=hypotheses,
             alternatives=alternatives(hypotheses),
         )
+        if self._recorder:
+            self._recorder.finish(result)
+        return result
 
     def _scores(self, filtered: Array, norms: Array, sampled: Sequence[tuple[int, ...]]) -> Array:
         """What the search compares: log-probabilities after the filters, changed by the scorers."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sasayaki.checkpoints.names import ModelDimensions
 
@@ -83,4 +83,24 @@ class Inference(Protocol):
 
     def start(self) -> DecoderSession:
         """Begin a decode with an empty cache."""
+        ...
+
+
+@runtime_checkable
+class AlignmentInference(Protocol):
+    """What an engine may offer beside `Inference`: where attention looks. Not for the inner loop of a decode."""
+
+    def cross_attention(
+        self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
+    ) -> Array:
+        """Feed all tokens at once, and give the weights of the heads' cross-attention.
+
+        Args:
+            audio: the window, from `Inference.encode` of the same engine.
+            tokens: 1 to n_text_ctx ids.
+            heads: (layer, head) pairs.
+
+        Returns:
+            (n_head, n_tokens, n_audio_ctx) float32, at least 0; those of a head and token sum to 1.
+        """
         ...

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions, Weights
 from sasayaki.errors import OptionError
 from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
+from sasayaki.inference.openvino_alignment import build_alignment
 from sasayaki.inference.openvino_audio import Audience, EncodedBatch, OpenVINOFeatures, Seating
 from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_projection
 from sasayaki.inference.openvino_runtime import PrecisionPlan, core, ov
@@ -58,6 +59,9 @@ class OpenVINOInference:
         self._projection = _LazyModel(lambda: build_projection(checkpoint, plan), encoder_options)
         self._decoder = _LazyModel(lambda: build_decoder(checkpoint, plan), decoder_options)
         self._embedding = _Embedding(checkpoint.weights)
+        self._alignments: dict[tuple[tuple[int, int], ...], _LazyModel] = {}
+        self._checkpoint = checkpoint
+        self._alignment_options = encoder_options
 
     @property
     def dims(self) -> ModelDimensions:
@@ -110,6 +114,27 @@ class OpenVINOInference:
     def start(self) -> DecoderSession:
         """Begin a decode with an empty cache."""
         return OpenVINOSession(self._decoder(), self._embedding, self._dims)
+
+    def cross_attention(
+        self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
+    ) -> npt.NDArray[np.float32]:
+        """Weights of the heads' cross-attention, (n_head, n_tokens, n_ctx) float32.
+
+        See `AlignmentInference`. The first call for some heads builds a graph for them.
+
+        Raises:
+            ValueError: tokens that the decoder cannot be fed, or audio of another engine.
+        """
+        graph = _LazyModel(lambda: build_alignment(self._checkpoint, self._plan, heads), self._alignment_options)
+        request = self._alignments.setdefault(heads, graph)().create_infer_request()
+        layout = RowLayout.empty().advance([Row(audio, tokens)], self._dims)
+        request.set_tensor("embedded", ov.Tensor(self._embedding(layout)))
+        cross = Audience.gather({_own(audio)}).cross
+        for layer in range(max(layer for layer, _ in heads) + 1):
+            for name in (f"keys.{layer}", f"values.{layer}"):
+                request.set_tensor(name, cross[name])
+        _run(request)
+        return np.array(request.get_tensor("weights").data)
 
     def _project(self, features: npt.NDArray[np.float32]) -> list[AudioFeatures]:
         n_audio, n_ctx, _ = features.shape

@@ -14,8 +14,11 @@ from sasayaki.checkpoints.names import Checkpoint
 from sasayaki.inference.openvino_layers import (
     Layers,
     Node,
+    as_float,
     constant,
     merge_heads,
+    parameter,
+    result,
     split_heads,
     thirds,
 )
@@ -28,7 +31,7 @@ def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     """Mel windows (n_audio, n_mels, n_frames) to features (n_audio, n_ctx, n_audio_state), both float32."""
     dims = checkpoint.dims
     layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
-    mel = _parameter("mel", [-1, dims.n_mels, -1])
+    mel = parameter("mel", [-1, dims.n_mels, -1])
     x = _conv(layers, mel, "encoder.conv1", stride=1)
     x = _conv(layers, x, "encoder.conv2", stride=2)
     x = ops.transpose(x, constant(np.array([0, 2, 1])))
@@ -42,7 +45,7 @@ def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
         x = ops.add(x, layers.linear(attended, f"{block}.attn.out"))
         x = layers.mlp(x, block)
     features = layers.layer_norm(x, "encoder.ln_post")
-    return ov.Model([_result(features, "features", ov.Type.f32)], [mel], "encoder")
+    return ov.Model([result(features, "features", ov.Type.f32)], [mel], "encoder")
 
 
 def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
@@ -53,15 +56,15 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     """
     dims = checkpoint.dims
     layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
-    features = _parameter("features", [-1, -1, dims.n_audio_state])
+    features = parameter("features", [-1, -1, dims.n_audio_state])
     scale = (dims.n_text_state // dims.n_text_head) ** -0.5
     results = []
     for layer in range(dims.n_text_layer):
         name = f"decoder.blocks.{layer}.cross_attn"
         keys = split_heads(layers.linear(features, f"{name}.key", scale=scale), dims.n_text_head, (0, 2, 3, 1))
         values = split_heads(layers.linear(features, f"{name}.value"), dims.n_text_head, _HEADS_FIRST)
-        results.append(_result(keys, f"keys.{layer}", plan.element_type))
-        results.append(_result(values, f"values.{layer}", plan.element_type))
+        results.append(result(keys, f"keys.{layer}", plan.element_type))
+        results.append(result(values, f"values.{layer}", plan.element_type))
     return ov.Model(results, [features], "projection")
 
 
@@ -92,12 +95,12 @@ class _DecoderBuilder:
         self._n_width = self._dims.n_text_state // self._dims.n_text_head
         self._layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
         self._cross_type = plan.element_type
-        self._embedded = _parameter("embedded", [-1, -1, self._dims.n_text_state])
-        self._mask = _parameter("mask", [-1, 1, -1, -1])
-        self._sources = _parameter("sources", [-1], ov.Type.i32)
-        self._read = _parameter("read", [-1, -1], ov.Type.i64)
-        self._seats = _parameter("seats", [-1, -1], ov.Type.i64)
-        self._places = _parameter("places", [-1], ov.Type.i64)
+        self._embedded = parameter("embedded", [-1, -1, self._dims.n_text_state])
+        self._mask = parameter("mask", [-1, 1, -1, -1])
+        self._sources = parameter("sources", [-1], ov.Type.i32)
+        self._read = parameter("read", [-1, -1], ov.Type.i64)
+        self._seats = parameter("seats", [-1, -1], ov.Type.i64)
+        self._places = parameter("places", [-1], ov.Type.i64)
         self._parameters = [
             self._embedded,
             self._mask,
@@ -120,8 +123,7 @@ class _DecoderBuilder:
         x = ops.gather(x, self._read, constant(np.array(1)), 1)
         x = layers.layer_norm(x, "decoder.ln")
         logits = ops.matmul(x, layers.matrix(layers.array("decoder.token_embedding.weight")), False, True)
-        result = _result(logits, "logits", ov.Type.f32)
-        return ov.Model([result], self._sinks, self._parameters, "decoder")
+        return ov.Model([result(logits, "logits", ov.Type.f32)], self._sinks, self._parameters, "decoder")
 
     def _self_attention(self, h: Node, layer: int) -> Node:
         """The plug-in fuses state, gather, concatenation and attention of this form into one node."""
@@ -159,39 +161,20 @@ class _DecoderBuilder:
         """
         n_head, n_width, n_state = self._dims.n_text_head, self._n_width, self._dims.n_text_state
         name = f"decoder.blocks.{layer}.cross_attn"
-        keys = _parameter(f"keys.{layer}", [-1, n_head, n_width, -1], self._cross_type)
-        values = _parameter(f"values.{layer}", [-1, n_head, -1, n_width], self._cross_type)
+        keys = parameter(f"keys.{layer}", [-1, n_head, n_width, -1], self._cross_type)
+        values = parameter(f"values.{layer}", [-1, n_head, -1, n_width], self._cross_type)
         self._parameters += [keys, values]
 
         axis = constant(np.array(0))
         seated = ops.gather(self._layers.linear(h, f"{name}.query"), self._seats, axis)
         queries = ops.reshape(seated, constant(np.array([0, -1, n_head, n_width])), True)
         queries = ops.transpose(queries, constant(np.array(_HEADS_FIRST)))
-        weights = ops.softmax(ops.matmul(queries, _as_float(keys), False, False), -1)
-        attended = merge_heads(ops.matmul(weights, _as_float(values), False, False), n_state)
+        weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
+        attended = merge_heads(ops.matmul(weights, as_float(values), False, False), n_state)
         n_new = ops.gather(ops.shape_of(self._embedded), constant(np.array([1])), axis)
         shape = ops.concat([constant(np.array([-1])), n_new, constant(np.array([n_state]))], 0)
         rows = ops.gather(ops.reshape(attended, shape, False), self._places, axis)
         return self._layers.linear(rows, f"{name}.out")
-
-
-def _parameter(name: str, shape: list[int], element_type: Any = None) -> Any:
-    parameter = ops.parameter(shape, element_type or ov.Type.f32, name)
-    parameter.output(0).set_names({name})
-    return parameter
-
-
-def _result(node: Node, name: str, element_type: Any) -> Any:
-    if element_type != ov.Type.f32:
-        node = ops.convert(node, element_type)
-    result = ops.result(node)
-    result.output(0).set_names({name})
-    return result
-
-
-def _as_float(parameter: Any) -> Node:
-    """The graph is written in float32; the plug-in drops this when it computes in the type itself."""
-    return parameter if parameter.get_element_type() == ov.Type.f32 else ops.convert(parameter, ov.Type.f32)
 
 
 def _conv(layers: Layers, x: Node, name: str, *, stride: int) -> Node:

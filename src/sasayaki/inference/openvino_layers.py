@@ -90,3 +90,24 @@ def merge_heads(x: Node, n_state: int) -> Node:
 def thirds(x: Node) -> list[Node]:
     """Query, key and value from their outputs side by side on the last axis."""
     return list(ops.split(x, constant(np.array(-1)), 3).outputs())
+
+
+def parameter(name: str, shape: Sequence[int], element_type: Any = None) -> Any:
+    """An input of the graph; float32 unless another type is given."""
+    made = ops.parameter(list(shape), element_type or ov.Type.f32, name)
+    made.output(0).set_names({name})
+    return made
+
+
+def result(node: Node, name: str, element_type: Any) -> Any:
+    """An output of the graph, in this type."""
+    if element_type != ov.Type.f32:
+        node = ops.convert(node, element_type)
+    made = ops.result(node)
+    made.output(0).set_names({name})
+    return made
+
+
+def as_float(parameter: Any) -> Node:
+    """The graph is written in float32; the plug-in drops this when it computes in the type itself."""
+    return parameter if parameter.get_element_type() == ov.Type.f32 else ops.convert(parameter, ov.Type.f32)

@@ -97,6 +97,20 @@ class TorchInference:
         """Begin a decode with an empty cache."""
         return TorchSession(self.model)
 
+    def cross_attention(
+        self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
+    ) -> Tensor:
+        """Weights of the heads' cross-attention, (n_head, n_tokens, n_audio_ctx) float32; see `AlignmentInference`.
+
+        Raises:
+            ValueError: more tokens than the decoder can be fed.
+        """
+        scores: list[Tensor] = []
+        ids = torch.tensor([tokens], device=self.model.device)
+        with torch.no_grad():
+            self.model.logits(ids, audio.array[None], scores)
+        return torch.stack([scores[layer][0, head].softmax(dim=-1) for layer, head in heads])
+
     def _tensor(self, array: Array) -> Tensor:
         if not isinstance(array, Tensor):
             array = torch.from_numpy(np.array(array, np.float32))  # a copy: the array may be read-only

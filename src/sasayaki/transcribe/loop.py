@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.audio.waveform import pad_or_trim
 from sasayaki.decoding.confidence import cut_trust
 from sasayaki.decoding.decode import Decoder
+from sasayaki.decoding.recorder import Tracer
 from sasayaki.inference.base import AudioFeatures
 from sasayaki.options import DecodingOptions, TranscribeOptions, parse_clip_timestamps
 from sasayaki.results import DecodingResult, Segment, mean_probability
@@ -21,6 +22,7 @@ from sasayaki.transcribe.clips import make_clips
 from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
 from sasayaki.transcribe.silence import is_silent
+from sasayaki.transcribe.tracing import record_window
 
 Progress = Callable[[float, float], None]
 """Called with the seconds that are done and the seconds there are."""
@@ -58,6 +60,7 @@ def transcribe_segments(
     *,
     language: str,
     progress: Progress | None = None,
+    tracer: Tracer | None = None,
 ) -> Generator[Segment, None, None]:
     """Yield the segments of a recording as they become final.
 
@@ -67,6 +70,7 @@ def transcribe_segments(
         options: how; its language is not read.
         language: code of the language to decode in, or to begin with when each window's is detected.
         progress: told after each window how far the loop is.
+        tracer: records every window; None records nothing.
     """
     tokenizer = decoder.tokenizer.with_language(language, options.task)
     context = Context.begin(
@@ -82,7 +86,10 @@ def transcribe_segments(
             features = decoder.inference.encode(recording.window(seek, end))
             if options.multilingual:
                 language = _window_language(decoder, features, options, language)
-            kept = _decode_window(decoder, features, options, language, context)
+            window = tracer and tracer.next_window()
+            traced = replace(decoder, tracer=window) if window else decoder
+            kept = _decode_window(traced, features, options, language, context)
+            segments: list[Segment] = []
             advance = end - seek
             if not is_silent(kept.result, options):
                 split = split_window(kept.result.tokens, timestamp_begin=tokenizer.timestamp_begin, n_frames=end - seek)
@@ -94,6 +101,8 @@ def transcribe_segments(
                     [token for segment in segments for token in segment.tokens],
                     is_kept=options.condition_on_previous_text and kept.result.temperature <= TRUSTED_TEMPERATURE,
                 )
+            if window:
+                record_window(window, kept, segments, options, seek=seek, end=end, next_seek=seek + advance)
             seek += advance
             if progress:
                 progress(min(seek, clip.end) / FRAMES_PER_SECOND, recording.duration)
