@@ -75,21 +75,33 @@ def check_figures(result: DecodingResult, expected: dict[str, Any]) -> None:
     assert result.compression_ratio == pytest.approx(expected["compression_ratio"], rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["jfk_x4", "lj_x4"])
-def test_a_long_recording_has_the_reference_segments(real_model: RealModel, name: str) -> None:
-    """Windows, prompts and seeks of the loop, on two joins of shipped recordings."""
-    facts = golden("transcribe_tiny.en")
-    clip = next(each for each in facts["clips"] if each["name"] == name and each["job"].endswith("greedy"))
+def recordings() -> list[Any]:
+    """The joins of shipped recordings: greedy and with beams by tiny.en, greedy by base."""
+    return [
+        pytest.param(model, clip, id=f"{model}-{clip['job']}-{clip['name']}")
+        for model, jobs in (("tiny.en", ("long-greedy", "long-beam5")), ("base", ("long-greedy",)))
+        for clip in golden(f"transcribe_{model}")["clips"]
+        if clip["job"] in jobs and all((HERE / "data" / part).exists() for part in clip["parts"])
+    ]
+
+
+@pytest.mark.parametrize(("model_name", "clip"), recordings())
+def test_a_long_recording_has_the_reference_segments(
+    real_model: RealModel, model_name: str, clip: dict[str, Any]
+) -> None:
+    """Windows, prompts, seeks and silences of the loop, on joins of shipped recordings."""
     gap = np.zeros(round(clip["gap_seconds"] * 16000), np.float32)
     pieces = [piece for part in clip["parts"] for piece in (gap, load_audio(HERE / "data" / part))]
-    model = real_model("tiny.en", "openvino")
-    options = facts["options"][clip["job"]]
-    result = model.transcribe(np.concatenate(pieces[1:]), compat=True, **options)
+    options = golden(f"transcribe_{model_name}")["options"][clip["job"]]
+    result = real_model(model_name, "openvino").transcribe(np.concatenate(pieces[1:]), compat=True, **options)
     ours = [(segment.text, list(segment.tokens)) for segment in result.segments]
-    assert ours == [(segment["text"], segment["tokens"]) for segment in clip["segments"]]
-    for segment, expected in zip(result.segments, clip["segments"], strict=True):
+    theirs = [segment for segment in clip["segments"] if segment["text"].strip()]
+    assert result.language == clip["language"]
+    assert ours == [(segment["text"], segment["tokens"]) for segment in theirs]
+    for segment, expected in zip(result.segments, theirs, strict=True):
         assert segment.start == pytest.approx(expected["start"], abs=0.01)
         assert segment.end == pytest.approx(min(expected["end"], result.duration), abs=0.01)
+        assert segment.no_speech_prob == pytest.approx(expected["no_speech_prob"], abs=1e-3)
 
 
 def test_a_batch_is_what_each_window_is_alone(real_model: RealModel) -> None:
