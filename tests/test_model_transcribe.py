@@ -275,6 +275,13 @@ def test_progress_is_told_window_by_window_and_stays_within_the_clip(model: Whis
     assert done == [(31, 65), (41, 65)]
 
 
+def test_progress_never_passes_a_clip_whose_last_timestamp_does() -> None:
+    model = make_model(speak({"low": (ts(0), *text(" low"), ts(9), ts(9), *text(" more"))}))
+    done: list[float] = []
+    model.transcribe(tone("low", 3), language="en", progress=lambda seconds, _: done.append(seconds))
+    assert done == [3]
+
+
 def test_sampling_depends_on_the_input_alone() -> None:
     """B22: the text of a sample was a function of the number of calls before it."""
     model = make_model(babble)

@@ -24,6 +24,6 @@ def make_clips(seconds: Sequence[float], content_frames: int) -> list[Clip]:
     """
     frames = [round(second * FRAMES_PER_SECOND) for second in seconds] or [0]
     if len(frames) % 2:
-        frames.append(max(frames[-1], content_frames))
+        frames.append(content_frames)
     clips = [Clip(start, min(end, content_frames)) for start, end in zip(frames[::2], frames[1::2], strict=True)]
     return [clip for clip in clips if clip.start < clip.end]
