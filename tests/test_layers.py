@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "sasayaki"
 
-FOUNDATION = {"errors", "languages", "audio.constants", "grammar", "options", "results", "trace"}
+FOUNDATION = {"errors", "languages", "audio.constants", "grammar", "options", "phrases", "results", "trace"}
 """Layers 0 and 1: everyone may import them."""
 
 FACE = {"__init__", "functions", "spectrogram"}
@@ -22,7 +22,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "languages": {"errors"},
     "audio.constants": set(),
     "grammar": {"errors"},
-    "options": {"errors", "languages", "grammar"},
+    "phrases": {"errors"},
+    "options": {"errors", "languages", "grammar", "phrases"},
     "results": {"errors", "languages", "options"},
     "trace": {"errors"},
     # 2

@@ -228,6 +228,7 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
         "beam_diversity": 0.7,
         "loop_guard": False,
         "n_best": 2,
+        "phrases": {"Kubernetes": 3.0},
         "prefix": "p",
         "suppress_tokens": (1,),
         "suppress_blank": False,
@@ -236,7 +237,7 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
         "fp16": False,
         "seed": 4,
     }
-    alone = {"language", "best_of", "length_reward", "scorers"}
+    alone = {"language", "best_of", "length_reward", "scorers", "filters"}
     missing = {field.name for field in dataclasses.fields(WindowOptions)} - {*alone, *given}
     assert not missing, "a new option needs a value here"
     window = TranscribeOptions(**given, best_of=3).for_window(0.0, language="en", prompt=())
@@ -245,22 +246,34 @@ def test_every_option_of_a_window_reaches_it_from_those_of_a_recording() -> None
     assert rewarded.length_reward == 0.5
 
 
-class Scorer:
+class Steers:
+    """A scorer and a filter."""
+
     def adjust(self, logprobs: object, sampled: object) -> None: ...
 
+    def apply(self, logits: object, sampled: object) -> None: ...
 
-def test_scorers_reach_every_window_and_stay_out_of_json() -> None:
+
+@pytest.mark.parametrize("name", ["scorers", "filters"])
+def test_scorers_and_filters_reach_every_window_and_stay_out_of_json(name: str) -> None:
     """A list is copied, so that it cannot change under a running transcription."""
-    given = [Scorer()]
-    options = TranscribeOptions(scorers=given)
-    assert options.scorers == tuple(given)
+    given = [Steers()]
+    options = TranscribeOptions(**{name: given})
+    assert getattr(options, name) == tuple(given)
     for temperature in (0.0, 0.4):
-        assert options.for_window(temperature, language="en", prompt=()).scorers == tuple(given)
+        assert getattr(options.for_window(temperature, language="en", prompt=()), name) == tuple(given)
     plain = Transcription(text="", segments=(), language="en", options=options).to_dict()
-    assert "scorers" not in plain["options"]
+    assert name not in plain["options"]
 
 
-@pytest.mark.parametrize("wrong", [Scorer, [Scorer], [object()], "adjust", None, [None], {"adjust": 1}])
+def test_phrases_are_copied() -> None:
+    given = {" Kubernetes ": 3}
+    options = TranscribeOptions(phrases=given)
+    given["other"] = 1
+    assert options.phrases == {"Kubernetes": 3.0}
+
+
+@pytest.mark.parametrize("wrong", [Steers, [Steers], [object()], "adjust", None, [None], {"adjust": 1}])
 def test_what_is_no_scorer_is_refused(wrong: object) -> None:
     with pytest.raises(OptionError, match="adjust"):
         TranscribeOptions(scorers=wrong)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from sasayaki.errors import OptionError
 from sasayaki.grammar import Grammar
 from sasayaki.languages import to_language_code
+from sasayaki.phrases import parse_phrases
 
 TASKS = ("transcribe", "translate")
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -108,6 +109,14 @@ class WindowOptions:
     """What the text of a window must look like: `regex:…`, `lark:…` or `json_schema:…`, or `lark:@FILE` and so on for
     the content of a file; None allows any text."""
 
+    filters: Sequence[object] = field(default=(), metadata={"is_object": True})
+    """Objects with the method `apply` of `sasayaki.decoding.filters.base.LogitFilter`, which change the logits after
+    the bans above and before the timestamp rules; in Python only."""
+
+    phrases: str | Mapping[str, float] | None = None
+    """Phrases to favour, each with what its tokens add to the score in nats: `Kubernetes=3.0,Dr. Müller=2.0`, or
+    `@FILE` for a JSON object; None favours none."""
+
     suppress_blank: bool = True
     """Whether the first sampled token may be neither a space nor the end."""
 
@@ -135,6 +144,8 @@ class WindowOptions:
         _real_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
         for name in ("suppress_blank", "without_timestamps", "fp16"):
             _flag(name, getattr(self, name))
+        self._keep("phrases", parse_phrases(self.phrases))
+        self._keep("filters", _objects("filters", self.filters, method="apply"))
         self._keep("scorers", _objects("scorers", self.scorers, method="adjust"))
         _flag("loop_guard", self.loop_guard)
         self._keep("prefix", _text_or_tokens("prefix", self.prefix))

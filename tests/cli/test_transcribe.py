@@ -306,6 +306,7 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "loop_guard": ("False", False),
     "compat": ("True", True),
     "n_best": ("2", 2),
+    "phrases": ("Kubernetes=3.0,Dr. Müller=2", {"Kubernetes": 3.0, "Dr. Müller": 2.0}),
     "prefix": ("Well", "Well"),
     "suppress_tokens": ("-1,5", "-1,5"),
     "languages": ("de,English", ("de", "en")),

@@ -61,6 +61,13 @@ def whisper(seed: int = 0, **kwargs: Any) -> Whisper:
     return Whisper(ScriptedInference(script), byte_tokenizer(), suppress=())
 
 
+class OnlySpaces:
+    """A filter of the user's own."""
+
+    def apply(self, logits: np.ndarray, sampled: object) -> None:
+        logits[:, 33:256] = -np.inf
+
+
 SAMPLED = {"temperature": 0.8}
 BEAMS = {"beam_size": 3}
 CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
@@ -82,6 +89,8 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "deny_tokens": ({}, "."),
     "grammar": ({}, "regex:(turn|switch) (on|off)"),
     "n_best": (BEAMS, 1),
+    "filters": ({}, [OnlySpaces()]),
+    "phrases": ({}, {"5t5": 50.0}),
     "prefix": ({"sample_len": 20}, "ab"),
     "suppress_tokens": ({"without_timestamps": True}, list(range(250))),
     "suppress_blank": ({"without_timestamps": True, "eot": 30.0}, False),

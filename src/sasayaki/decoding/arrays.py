@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,14 @@ def like(values: npt.NDArray[Any], x: Array) -> Array:
     if is_numpy_array(x):
         return values.astype(x.dtype)
     return xp.asarray(values, dtype=x.dtype, device=x.device)
+
+
+def indices_like(values: Sequence[int], x: Array) -> Array:
+    """`values` as int64 indices into x, on its device."""
+    if is_numpy_array(x):
+        return np.asarray(values, np.int64)
+    xp = array_namespace(x)
+    return xp.asarray(values, dtype=xp.int64, device=x.device)
 
 
 def to_numpy(x: Array) -> npt.NDArray[Any]:

@@ -40,7 +40,7 @@ class Decoder:
         allowed_languages(tokenizer, parse_languages(options.languages))
         initial_tokens(tokenizer, options, n_text_ctx=dims.n_text_ctx, n_vocab=dims.n_vocab)
         build_filters(options, tokenizer, dims.n_vocab, self.suppress)
-        build_scorers(options, tokenizer)
+        build_scorers(options, tokenizer, dims.n_vocab, self.suppress)
 
     def detect_languages(
         self, audios: Sequence[AudioFeatures], languages: str | Sequence[str] | None = None

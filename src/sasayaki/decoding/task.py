@@ -91,7 +91,7 @@ class DecodingTask:
         self._language_probs = language_probs
         self._initial = initial_tokens(tokenizer, options, n_text_ctx=n_text_ctx, n_vocab=n_vocab)
         self._filters = build_filters(options, tokenizer, n_vocab, suppress)
-        self._scorers = build_scorers(options, tokenizer)
+        self._scorers = build_scorers(options, tokenizer, n_vocab, suppress)
         self._ranker = MaximumLikelihoodRanker(tokenizer.eot, options.length_penalty, options.length_reward)
         self._decoder = build_token_decoder(options, tokenizer, self._ranker, n_steps=self._initial.n_steps)
         self._state = SearchState()

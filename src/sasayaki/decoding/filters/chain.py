@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from sasayaki.audio.constants import CHUNK_LENGTH, TOKENS_PER_SECOND
 from sasayaki.decoding.filters.base import LogitFilter
 from sasayaki.decoding.filters.grammar import FollowGrammar
+from sasayaki.decoding.filters.own import OwnFilter
 from sasayaki.decoding.filters.patterns import MatchTokens
 from sasayaki.decoding.filters.suppress import SuppressBlank, SuppressTokens, suppressed_tokens
 from sasayaki.decoding.filters.timestamps import ApplyTimestampRules
@@ -24,7 +26,8 @@ def build_filters(
     2. `SuppressTokens`: tokens that are never sampled.
     3. `MatchTokens`: text tokens by what they spell.
     4. `FollowGrammar`: text that leads out of a grammar.
-    5. `ApplyTimestampRules`, last, because it compares what the others have left.
+    5. Filters of the user's own, in the order given.
+    6. `ApplyTimestampRules`, last, because it compares what the others have left.
 
     Args:
         options: how to decode.
@@ -45,6 +48,7 @@ def build_filters(
     if options.grammar is not None:
         grammar = Grammar.of(options.grammar)
         filters.append(FollowGrammar(tokenizer, grammar, has_timestamps=not options.without_timestamps))
+    filters += [OwnFilter(cast(LogitFilter, own)) for own in options.filters]
     if not options.without_timestamps:
         filters.append(ApplyTimestampRules(tokenizer, _max_initial_index(options.max_initial_timestamp)))
     return filters
