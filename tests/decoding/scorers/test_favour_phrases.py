@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sasayaki.decoding.scorers.phrases import FavourPhrases, spellings
+from sasayaki.decoding.scorers.phrase_matcher import REPEATED
+from sasayaki.decoding.scorers.phrases import FavourPhrases, leaves_word_open, spellings
 from sasayaki.errors import OptionError
 from sasayaki.options import DecodingOptions
 from sasayaki.text.tokenizer import Tokenizer
@@ -43,6 +44,15 @@ def test_a_space_that_is_a_token_of_its_own_begins_no_phrase() -> None:
     assert set(spellings(WHISPER, "東京")) == {tuple(WHISPER.encode("東京"))}
 
 
+@pytest.mark.parametrize(
+    ("written", "is_open"),
+    [("word", True), ("7", True), (" é", True), ("한", False), ("", False), (" ", False), ("-", False), ("(", False),
+     ("東", False), ("ア", False), ("ไ", False), ("\ufffd", False), ("привет", True), ("o'", False)],
+)  # fmt: skip
+def test_a_word_is_open_behind_a_letter_of_a_script_with_spaces(written: str, is_open: bool) -> None:
+    assert leaves_word_open(written) == is_open
+
+
 def adjusted(scorer: FavourPhrases, sampled: list[tuple[int, ...]], n_vocab: int = N_VOCAB) -> np.ndarray:
     logprobs = np.zeros((len(sampled), n_vocab), np.float32)
     scorer.adjust(logprobs, sampled)
@@ -62,10 +72,10 @@ def test_all_spellings_are_worth_the_same_in_all() -> None:
 
 def test_rows_of_a_batch_have_states_of_their_own() -> None:
     scorer = FavourPhrases(byte_tokenizer(), {"abc": 2.0})
-    rows = [(), text("a"), text("xab"), text("abc"), text("abx"), (*text("ab"), ts(1.0))]
+    rows = [(), text("a"), text("x ab"), text("abc"), text("abx"), (*text("ab"), ts(1.0))]
     together = adjusted(scorer, rows)
     assert [together[row, ord("z")] for row in range(6)] == [0, -2, -4, 0, 0, 0]
-    assert [together[row, ord("a")] for row in range(6)] == [2, 0, -2, 2, 2, 2]
+    assert [together[row, ord("a")] for row in range(6)] == [2, -2, -4, 0, 0, 2]
     assert [together[row, ord("c")] for row in range(6)] == [0, -2, 2, 0, 0, 0]
     for row, tokens in enumerate(rows):
         np.testing.assert_array_equal(adjusted(scorer, [tokens])[0], together[row])
@@ -159,22 +169,43 @@ def test_log_probabilities_of_the_result_stay_those_without_the_bonus(beam_size:
     assert best.score == pytest.approx((best.sum_logprob + 4 * 3.0) / 6, abs=1e-4)
 
 
+def bonus_of(written: str, weights: dict[str, float]) -> float:
+    """What a text of letters, one token each, earns: phrases at the start of words, less each further time."""
+    earned = 0.0
+    for phrase, weight in weights.items():
+        places = [place for place in range(len(written)) if place == 0 or not written[place - 1].isalnum()]
+        times = sum(written.startswith(phrase, place) for place in places)
+        earned += sum(weight * len(phrase) * REPEATED**before for before in range(times))
+    return earned
+
+
 def test_a_match_that_breaks_off_leaves_nothing_in_the_score_of_a_beam() -> None:
     """Every hypothesis scores its log-probability and the phrases that it completed."""
-    letters = [{"a": 0.5, "b": 0.3, "c": 0.2}] * 5
-    phrases = {"abca": 0.5, "bc": 0.3, "cab": 0.2}
-    found = decode_one(spoken(*letters), beam_size=40, patience=2.0, phrases=phrases).hypotheses
+    phrases = {"aba": 0.5, "ab": 0.3, "ba": 0.2}
+    script = spoken(*[{"a": 0.5, "b": 0.3, ".": 0.2}] * 5)
+    found = decode_one(script, beam_size=40, patience=2.0, phrases=phrases).hypotheses
     assert len(found) >= 40
+    assert len({bonus_of(hypothesis.text, phrases) for hypothesis in found}) > 5
     for hypothesis in found:
-        worth = {phrase: weight * len(phrase) for phrase, weight in phrases.items()}
-        bonus = sum(
-            value
-            for phrase, value in worth.items()
-            for place in range(len(hypothesis.text))
-            if hypothesis.text.startswith(phrase, place)
-        )
-        total = hypothesis.score * max(len(hypothesis.tokens), 1)
-        assert total == pytest.approx(hypothesis.sum_logprob + bonus, abs=1e-4)
+        total = hypothesis.score * len(hypothesis.tokens)
+        assert total == pytest.approx(hypothesis.sum_logprob + bonus_of(hypothesis.text, phrases), abs=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [None, 5])
+def test_a_loop_of_a_phrase_does_not_pay(beam_size: int | None) -> None:
+    """With weight 4, *base* wrote "Nguyen Nguyen Nguyen" for a whole window in which nobody said it."""
+
+    def logits_at(audio: object, sampled: tuple[int, ...]) -> np.ndarray:
+        if not sampled:
+            return one_hot(ts(0.0))
+        logits = np.full(N_VOCAB, -30.0, np.float32)
+        is_over = sampled[-1] >= TIMESTAMP_BEGIN and len(sampled) > 1
+        logits[ord("n")] = math.log(0.2)
+        logits[EOT if is_over else ts(1.0)] = math.log(0.8)
+        return logits
+
+    result = decode_one(by_place(3, logits_at), beam_size=beam_size, sample_len=60, phrases={"n": 4.0})
+    assert result.text in {"n", "nn", "nnn"}
 
 
 @pytest.mark.parametrize("beam_size", [None, 3])
