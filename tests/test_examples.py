@@ -32,6 +32,12 @@ def test_commands(recording: str, printed: str) -> None:
     assert said.startswith(printed)
 
 
+def test_own_filter() -> None:
+    plain, filtered = run("own_filter.py", DATA / "en_jfk.mp3").splitlines()
+    assert plain.count(" country") == 2
+    assert filtered.count(" country") == 1
+
+
 def test_did_you_mean() -> None:
     said = run("did_you_mean.py", DATA / "en_libri_367-130732-0006.flac").splitlines()
     assert said[0].endswith("% lobster, a little new bird.")

@@ -97,7 +97,7 @@ class Hypothesis(Record):
     """Sum of log-probabilities after the filters, that of the end token included if it was sampled."""
 
     score: float
-    """What the ranker compares: `sum_logprob` over the length penalty."""
+    """What the ranker compares: `sum_logprob`, and what phrases and scorers added to it, over the length penalty."""
 
     rank: int = 0
     """Place among the hypotheses of the window, from 0 for the best."""

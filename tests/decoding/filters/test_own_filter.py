@@ -14,9 +14,11 @@ from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.filters.own import OwnFilter
 from sasayaki.decoding.states import HypothesisStates
 from sasayaki.errors import OptionError
+from sasayaki.model import Whisper
 from sasayaki.options import DecodingOptions, TranscribeOptions
-from tests.decoding.scripts import decode_names, decode_one, decoder_of, outcome, random_script
-from tests.fakes import EOT, N_VOCAB, TIMESTAMP_BEGIN, byte_tokenizer, say, text, ts
+from sasayaki.trace import DecodeStarted, Trace
+from tests.decoding.scripts import decode_names, decode_one, decoder_of, mel, outcome, random_script
+from tests.fakes import EOT, N_VOCAB, TIMESTAMP_BEGIN, ScriptedInference, byte_tokenizer, say, text, ts
 
 Rows = Sequence[tuple[int, ...]]
 
@@ -57,6 +59,14 @@ def test_it_stands_behind_the_bans_and_before_the_timestamp_rules() -> None:
     chain = build_filters(DecodingOptions(filters=[NoDigits(), NoDigits()]), tokenizer, N_VOCAB, ())
     names = [type(each).__name__ for each in chain]
     assert names == ["SuppressBlank", "SuppressTokens", "OwnFilter", "OwnFilter", "ApplyTimestampRules"]
+
+
+def test_a_trace_knows_it_by_its_own_name() -> None:
+    trace = Trace()
+    model = Whisper(ScriptedInference(HELLO), byte_tokenizer(), suppress=())
+    model.decode(mel(1.0), language="en", filters=[NoDigits()], trace=trace)
+    started = next(event for event in trace if isinstance(event, DecodeStarted))
+    assert started.stages == ("SuppressBlank", "SuppressTokens", "NoDigits", "ApplyTimestampRules")
 
 
 def test_they_are_applied_in_the_order_given() -> None:
