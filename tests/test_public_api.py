@@ -28,6 +28,7 @@ NAMES = [
     "TranscribeOptions",
     "Transcription",
     "Whisper",
+    "Word",
     "available_models",
     "decode",
     "detect_language",

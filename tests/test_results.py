@@ -12,7 +12,7 @@ import pytest
 
 from sasayaki.model import Whisper
 from sasayaki.options import TranscribeOptions
-from sasayaki.results import DecodingResult, Hypothesis, Segment, Transcription
+from sasayaki.results import DecodingResult, Hypothesis, Segment, Transcription, Word
 from tests.fakes import EOT, N_VOCAB, ScriptedInference, byte_tokenizer, say, text, ts
 
 MEL = np.zeros((80, 3000), np.float32)
@@ -47,6 +47,13 @@ def test_a_record_has_the_manners_of_a_dict() -> None:
         one["to_dict"]
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.text = ""
+
+
+def test_words_read_like_dicts_and_become_json() -> None:
+    word = Word(word=" hi", start=0.5, end=0.9, probability=0.75)
+    assert dict(word) == {"word": " hi", "start": 0.5, "end": 0.9, "probability": 0.75}
+    assert segment()["words"] == ()
+    assert to_json(segment(words=(word,)))["words"] == [dict(word)]
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3}, {"temperature": 1.0, "best_of": 2}])

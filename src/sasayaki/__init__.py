@@ -21,7 +21,7 @@ from sasayaki.errors import (
 from sasayaki.functions import decode, detect_language, transcribe
 from sasayaki.grammar import Grammar
 from sasayaki.options import DecodingOptions, TranscribeOptions
-from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Transcription
+from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Transcription, Word
 
 if TYPE_CHECKING:
     from sasayaki.audio import load_audio, pad_or_trim
@@ -50,6 +50,7 @@ __all__ = [
     "TranscribeOptions",
     "Transcription",
     "Whisper",
+    "Word",
     "available_models",
     "decode",
     "detect_language",

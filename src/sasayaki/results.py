@@ -62,6 +62,23 @@ class WordScore(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Word(Record):
+    """A word with its times."""
+
+    word: str
+    """The word with its leading space and the punctuation beside it; the words of a segment join to its text."""
+
+    start: float
+    """Start in seconds from the start of the recording."""
+
+    end: float
+    """End in seconds from the start of the recording."""
+
+    probability: float
+    """Mean probability of its tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative(Record):
     """A reading of a place in the text."""
 
@@ -220,6 +237,9 @@ class Segment(Record):
 
     language: str
     """Language that its window was decoded with."""
+
+    words: tuple[Word, ...] = field(default=(), repr=False)
+    """Its words with their times; empty when no word times were asked for."""
 
     attempts: tuple[Attempt, ...] = field(default=(), repr=False)
     """Every decode of its window, the one that was kept included, and why others failed."""
