@@ -29,8 +29,11 @@ from sasayaki.options import DecodingOptions, TranscribeOptions, override, parse
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.trace import Trace
-from sasayaki.transcribe.loop import Progress, Recording, detect_recording_language, transcribe_segments
-from sasayaki.transcribe.stream import SegmentStream
+from sasayaki.transcribe.driver import Driver
+from sasayaki.transcribe.language import recording_language
+from sasayaki.transcribe.loop import Assignment, transcribe_recording
+from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.stream import Progress, SegmentStream
 from sasayaki.transcribe.tracing import record_start
 
 __all__ = ["SegmentStream", "Whisper", "available_models", "get_model", "list_models", "load_model"]
@@ -205,15 +208,25 @@ class Whisper:
     ) -> SegmentStream:
         settled = self._settle(options, overrides)
         recording = self._record(audio)
-        language, probs = self._language(recording, settled)
+        driver = Driver(self._decoder, recording)
+        language, probs = self._language(driver, settled)
         tracer = self._tracer(trace)
         if tracer:
             record_start(tracer, settled, duration=recording.duration, language=language, language_probs=probs)
-        segments = transcribe_segments(
-            self._decoder, recording, settled, language=language, progress=progress, tracer=tracer
+        work = Assignment(
+            recording.content_frames,
+            settled,
+            self.tokenizer.with_language(language, settled.task),
+            n_text_ctx=self.dims.n_text_ctx,
+            tracer=tracer,
         )
         return SegmentStream(
-            segments, language=language, language_probs=probs, duration=recording.duration, options=settled
+            driver.run(transcribe_recording(work, work.begin(language))),
+            language=language,
+            language_probs=probs,
+            duration=recording.duration,
+            options=settled,
+            progress=progress,
         )
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
@@ -234,12 +247,13 @@ class Whisper:
         mel = log_mel_spectrogram(samples, self.dims.n_mels, padding=N_SAMPLES)
         return Recording(mel, mel.shape[-1] - N_FRAMES)
 
-    def _language(self, recording: Recording, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:
+    def _language(self, driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:
         if options.language is not None:
             return to_language_code(options.language), None
-        if not self.is_multilingual or not recording.content_frames:
+        if not self.is_multilingual or not driver.recording.content_frames:
             return next(iter(allowed_languages(self.tokenizer, parse_languages(options.languages)))), None
-        return detect_recording_language(self._decoder, recording, options.languages)
+        detected = driver.find(recording_language(options))
+        return detected.code, detected.probs
 
     def _encode(self, mel: Array) -> tuple[list[AudioFeatures], bool]:
         """Encoded windows of a mel or of encoder output, and whether it was a single one."""

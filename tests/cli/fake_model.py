@@ -14,6 +14,8 @@ import sasayaki
 from sasayaki.errors import AudioError, ModelNotFoundError
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
+from sasayaki.transcribe.context import Context
+from sasayaki.transcribe.requests import Place, Window, WindowResult
 from sasayaki.transcribe.stream import SegmentStream
 
 DURATION = 11.0
@@ -43,12 +45,19 @@ def running(
     """A running transcription that gives these segments."""
     options = options or TranscribeOptions()
     return SegmentStream(
-        (each for each in segments),
+        (_window(each) for each in segments),
         language=options.language or "en",
         language_probs={"en": 0.9, "de": 0.1} if is_detected and options.language is None else None,
         duration=DURATION,
         options=options,
     )
+
+
+def _window(segment: Segment) -> WindowResult:
+    place = Place(
+        clip=0, seek=0, n_segment=segment.id + 1, language="en", context=Context.begin((), is_carried=False, limit=0)
+    )
+    return WindowResult(Window(0, 0), (segment,), done=round(segment.end * 100), place=place)
 
 
 @dataclass

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.text.tokenizer import Tokenizer
-from sasayaki.transcribe.loop import Recording, transcribe_segments
+from sasayaki.transcribe.driver import Driver
+from sasayaki.transcribe.loop import Assignment, transcribe_recording
+from sasayaki.transcribe.recording import Recording
 from tests.fakes import byte_tokenizer, dimensions
 
 
@@ -35,6 +38,7 @@ class ScriptedDecoder:
     tokenizer: Tokenizer = field(default_factory=byte_tokenizer)
     questions: list[Question] = field(default_factory=list)
     n_encoded: int = 0
+    tracer: None = None
 
     @property
     def inference(self) -> SimpleNamespace:
@@ -94,5 +98,11 @@ def windows(*tokens: Sequence[int]) -> Answer:
 
 def run(decoder: ScriptedDecoder, content_frames: int, **options: object) -> list[Segment]:
     """All segments of a recording, transcribed in English."""
-    settled = TranscribeOptions(**options)
-    return list(transcribe_segments(decoder, recording(content_frames), settled, language="en"))
+    return run_loop(decoder, recording(content_frames), TranscribeOptions(**options), language="en")
+
+
+def run_loop(decoder: Any, audio: Recording, options: TranscribeOptions, *, language: str) -> list[Segment]:
+    """All segments of a recording."""
+    work = Assignment(audio.content_frames, options, decoder.tokenizer, n_text_ctx=448)
+    windows = Driver(decoder, audio).run(transcribe_recording(work, work.begin(language)))
+    return [segment for window in windows for segment in window.segments]

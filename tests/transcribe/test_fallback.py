@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,6 +11,7 @@ from sasayaki import OptionError, TranscribeOptions
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult
 from sasayaki.transcribe.fallback import best_failure, decode_with_fallback, failed_checks
+from sasayaki.transcribe.requests import Decode, Window
 from sasayaki.transcribe.silence import is_silent
 from tests.fakes import text
 from tests.transcribe.scripted_decoder import Question, ScriptedDecoder, result, run
@@ -172,14 +174,18 @@ def test_all_attempts_are_in_the_segment_when_none_passes() -> None:
 def test_steps_of_the_ladder_are_made_only_when_they_are_needed() -> None:
     made: list[float] = []
 
-    def ladder() -> object:
+    def ladder() -> Iterator[Decode]:
         for temperature in TEMPERATURES:
             made.append(temperature)
-            yield DecodingOptions(temperature=temperature)
+            yield Decode(Window(0, 3000), DecodingOptions(temperature=temperature))
 
-    kept = decode_with_fallback(lambda step: result(temperature=step.temperature), ladder(), TranscribeOptions())
+    attempts = decode_with_fallback(ladder(), TranscribeOptions())
+    asked = next(attempts)
+    assert asked == Decode(Window(0, 3000), DecodingOptions(temperature=0))
+    with pytest.raises(StopIteration) as end:
+        attempts.send(result(temperature=0.0))
     assert made == [0.0]
-    assert kept.result.temperature == 0.0
+    assert end.value.value.result.temperature == 0.0
 
 
 @pytest.mark.parametrize(

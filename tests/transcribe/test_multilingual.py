@@ -7,9 +7,8 @@ import pytest
 
 from sasayaki.decoding.decode import Decoder
 from sasayaki.options import TranscribeOptions
-from sasayaki.transcribe.loop import transcribe_segments
 from tests.fakes import EOT, LANGUAGES, SOT, ScriptedInference, byte_tokenizer, one_hot, text, ts
-from tests.transcribe.scripted_decoder import recording
+from tests.transcribe.scripted_decoder import recording, run_loop
 
 TOKEN = {code: SOT + 1 + place for place, code in enumerate(LANGUAGES)}
 SAYS = [ts(0), *text(" ja"), ts(30), EOT]
@@ -35,7 +34,7 @@ def transcribed(heard: list[tuple[str, float]], **options: object) -> tuple[list
         )
 
     inference = ScriptedInference(script, name_audio=lambda mel: int(mel[0, 0]) // 3000)
-    segments = transcribe_segments(
+    segments = run_loop(
         Decoder(inference, byte_tokenizer(), ()),
         recording(3000 * len(heard)),
         TranscribeOptions(condition_on_previous_text=False, beam_size=None, **options),

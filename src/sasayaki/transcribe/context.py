@@ -12,7 +12,7 @@ class Context:
 
     Attributes:
         initial: tokens of the initial prompt.
-        previous: tokens of the text since the last reset.
+        previous: tokens of the text since the last reset, the last `limit` of them.
         is_carried: whether `initial` stands before the prompt of every window.
         limit: most tokens of a prompt.
     """
@@ -34,7 +34,7 @@ class Context:
 
     def after(self, tokens: Sequence[int], *, is_kept: bool) -> Context:
         """The context after a window with these tokens; a window that is not to be trusted resets it."""
-        return replace(self, previous=(*self.previous, *tokens) if is_kept else ())
+        return replace(self, previous=_last((*self.previous, *tokens), self.limit) if is_kept else ())
 
 
 def _last(tokens: tuple[int, ...], limit: int) -> tuple[int, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sasayaki.options import DecodingOptions, TranscribeOptions
+from sasayaki.options import TranscribeOptions
 from sasayaki.results import Attempt, DecodingResult
+from sasayaki.transcribe.requests import Asking, Decode
 from sasayaki.transcribe.silence import is_silent
 
 
@@ -18,19 +19,15 @@ class Fallback:
     attempts: tuple[Attempt, ...]
 
 
-def decode_with_fallback(
-    decode: Callable[[DecodingOptions], DecodingResult],
-    ladder: Iterable[DecodingOptions],
-    options: TranscribeOptions,
-) -> Fallback:
-    """Decode with each step of the ladder in turn until one result passes.
+def decode_with_fallback(ladder: Iterable[Decode], options: TranscribeOptions) -> Asking[Fallback]:
+    """Ask for each step of the ladder in turn until one result passes.
 
     When none passes, the best is kept: among those whose compression ratio passes the one with the highest average
     log-probability, else the one with the lowest compression ratio.
     """
     tried: list[tuple[DecodingResult, tuple[str, ...]]] = []
     for step in ladder:
-        result = decode(step)
+        result: DecodingResult = yield step
         failed = failed_checks(result, options)
         tried.append((result, failed))
         if not failed:

@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping
 
+from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment, Transcription
+from sasayaki.transcribe.requests import WindowResult
+
+Progress = Callable[[float, float], None]
+"""Called with the seconds that are done and the seconds there are."""
 
 
 class SegmentStream(Iterator[Segment]):
     """Gives segments as soon as they are final.
 
     Args:
-        segments: the running loop.
+        windows: the running loop.
         language: code of the language, given or detected.
         language_probs: probability of every language, when it was detected.
         duration: length of the recording in seconds.
         options: the options in force.
+        progress: told after each window how far the loop is.
     """
 
     def __init__(
         self,
-        segments: Generator[Segment, None, None],
+        windows: Generator[WindowResult, None, None],
         *,
         language: str,
         language_probs: Mapping[str, float] | None,
         duration: float,
         options: TranscribeOptions,
+        progress: Progress | None = None,
     ) -> None:
         self.language = language
         self.language_probs = language_probs
         self.duration = duration
         self.options = options
-        self._segments = segments
+        self._windows = windows
+        self._progress = progress
+        self._ready: deque[Segment] = deque()
         self._given: list[Segment] = []
 
     def __next__(self) -> Segment:
-        segment = next(self._segments)
-        self._given.append(segment)
-        return segment
+        while not self._ready:
+            window = next(self._windows)
+            self._ready.extend(window.segments)
+            if self._progress:
+                self._progress(window.done / FRAMES_PER_SECOND, self.duration)
+        self._given.append(self._ready.popleft())
+        return self._given[-1]
 
     def close(self) -> None:
         """Stop the transcription; no further segment comes."""
-        self._segments.close()
+        self._windows.close()
+        self._ready.clear()
 
     def collect(self) -> Transcription:
         """Run to the end; the whole transcription, segments that were given before included."""

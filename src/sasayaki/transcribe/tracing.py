@@ -9,6 +9,7 @@ from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
 from sasayaki.trace import TranscriptionStarted, WindowAttempt, WindowFinished, WindowSegment
 from sasayaki.transcribe.fallback import Fallback
+from sasayaki.transcribe.requests import Window
 from sasayaki.transcribe.silence import is_silent
 
 
@@ -34,8 +35,7 @@ def record_window(
     segments: Sequence[Segment],
     options: TranscribeOptions,
     *,
-    seek: int,
-    end: int,
+    window: Window,
     next_seek: int,
 ) -> None:
     """Record a window that is done.
@@ -45,16 +45,15 @@ def record_window(
         kept: the result and the attempts.
         segments: what came out.
         options: the transcription's, which say what counts as silent.
-        seek: its first frame.
-        end: the frame behind its last.
+        window: its frames.
         next_seek: first frame of what comes next.
     """
     decodes = zip(tracer.decodes, kept.attempts, strict=True)
     tracer.trace.record(
         WindowFinished(
             window=tracer.window or 0,
-            seek=seek,
-            end=end,
+            seek=window.start,
+            end=window.end,
             next_seek=next_seek,
             language=kept.result.language,
             attempts=tuple(

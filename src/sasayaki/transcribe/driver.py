@@ -1,0 +1,85 @@
+"""Drives a loop with an engine: answers its requests one at a time, and encodes each window once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from sasayaki.decoding.decode import Decoder
+from sasayaki.errors import BackendError
+from sasayaki.inference.base import AlignmentInference, AudioFeatures
+from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.requests import Answer, Asking, Attend, Decode, Detect, Loop, Request, Window, WindowResult
+
+_Found = TypeVar("_Found")
+
+
+@dataclass
+class Driver:
+    """Answers requests about one recording.
+
+    Attributes:
+        decoder: the model.
+        recording: what the windows are cut from.
+    """
+
+    decoder: Decoder
+    recording: Recording
+    _encoded: dict[Window, AudioFeatures] = field(default_factory=dict, init=False)
+
+    def run(self, loop: Loop) -> Generator[WindowResult, None, None]:
+        """Run a loop to its end, and give each window as soon as it is final."""
+        with closing(loop):
+            answer: Answer = None
+            while True:
+                try:
+                    step = loop.send(answer)
+                except StopIteration:
+                    return
+                if isinstance(step, WindowResult):
+                    self._encoded.clear()
+                    answer = yield step
+                else:
+                    answer = self.answer(step)
+
+    def find(self, part: Asking[_Found]) -> _Found:
+        """Run a part of a loop to its end, and give what it found."""
+        try:
+            request = next(part)
+            while True:
+                request = part.send(self.answer(request))
+        except StopIteration as end:
+            found: _Found = end.value
+            return found
+
+    def answer(self, request: Request) -> Answer:
+        """Do what is asked.
+
+        Raises:
+            BackendError: attention is asked of an engine that cannot tell.
+        """
+        features = self._features(request.window)
+        match request:
+            case Detect():
+                return self.decoder.detect_languages([features], request.languages)[0]
+            case Decode():
+                decoder = replace(self.decoder, tracer=request.tracer)
+                return decoder.decode([features], [request.options])[0]
+            case Attend():
+                inference = self.decoder.inference
+                if not isinstance(inference, AlignmentInference):
+                    raise BackendError(
+                        f"expected an engine that tells where attention looks, got {type(inference).__name__}; "
+                        "load the model with backend='openvino' or 'torch'"
+                    )
+                return inference.cross_attention(features, request.tokens, request.heads)
+
+    def _features(self, window: Window) -> AudioFeatures:
+        if window not in self._encoded:
+            mel = np.asarray(self.recording.window(window))[None]
+            self._encoded[window] = self.decoder.inference.encode(mel)[0]
+        return self._encoded[window]

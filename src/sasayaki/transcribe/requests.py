@@ -1,0 +1,129 @@
+"""What the loop over a recording asks for and what it gives: values only, so that any driver can run it.
+
+The loop is a generator. It yields requests, and is sent their answers; and it yields a `WindowResult` for each window
+that is final, to which nothing is sent (None). A driver may hold many loops at once and answer their requests together.
+
+    Detect → DetectedLanguage     Decode → DecodingResult     Attend → array
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from sasayaki.decoding.recorder import Tracer
+from sasayaki.options import DecodingOptions
+from sasayaki.results import Segment
+from sasayaki.transcribe.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most 30 s of a recording: frames `start` up to `end`, 100 a second.
+
+    Drivers encode it filled up with 0.0 to 3000 frames; requests of equal windows share their encoded features.
+    Frames behind the end of the recording are those of silence.
+    """
+
+    start: int
+    end: int
+
+    @property
+    def n_frames(self) -> int:
+        """Its length in frames."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Detect:
+    """Which language is spoken in a window? Answered by a `DetectedLanguage`.
+
+    Attributes:
+        window: what to listen to.
+        languages: codes to choose from; None allows all.
+    """
+
+    window: Window
+    languages: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """What is said in a window? Answered by a `DecodingResult`.
+
+    Attributes:
+        window: what to listen to.
+        options: how to decode.
+        tracer: records the decode; None records nothing.
+    """
+
+    window: Window
+    options: DecodingOptions
+    tracer: Tracer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attend:
+    """Where in a window does the decoder look? Answered as `AlignmentInference.cross_attention` does.
+
+    That is (n_head, n_tokens, n_audio_ctx) float32, in the array type of the engine.
+
+    Attributes:
+        window: what to listen to.
+        tokens: fed to the decoder all at once.
+        heads: (layer, head) pairs.
+    """
+
+    window: Window
+    tokens: tuple[int, ...]
+    heads: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the loop stands between two windows: all that the rest of a transcription depends on.
+
+    Attributes:
+        clip: number of the clip that it is in; -1 before the first.
+        seek: first frame of the next window in it.
+        n_segment: number of segments so far.
+        language: code of the language of the last window.
+        context: what the next window is told.
+    """
+
+    clip: int
+    seek: int
+    n_segment: int
+    language: str
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class WindowResult:
+    """A window that is done.
+
+    Attributes:
+        window: its frames.
+        segments: what it gave, final.
+        done: frame up to which the clip is transcribed.
+        place: where the loop goes on, and could be started again.
+    """
+
+    window: Window
+    segments: tuple[Segment, ...]
+    done: int
+    place: Place
+
+
+Request: TypeAlias = "Detect | Decode | Attend"
+Answer: TypeAlias = Any
+"""What a request says that it is answered by; None for a `WindowResult`."""
+
+_Found = TypeVar("_Found")
+
+Asking: TypeAlias = Generator[Request, Answer, _Found]
+"""A part of the loop: asks, and returns what it found."""
+
+Loop: TypeAlias = "Generator[Request | WindowResult, Answer, None]"
+"""A loop over a recording."""

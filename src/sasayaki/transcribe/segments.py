@@ -1,0 +1,67 @@
+"""Segments from the tokens of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sasayaki.alignment.timestamps import TokenSpan, WindowSplit, split_window
+from sasayaki.audio.constants import FRAMES_PER_SECOND
+from sasayaki.decoding.confidence import cut_trust
+from sasayaki.options import TranscribeOptions
+from sasayaki.results import DecodingResult, Segment, mean_probability
+from sasayaki.text.tokenizer import Tokenizer
+from sasayaki.transcribe.fallback import Fallback
+from sasayaki.transcribe.requests import Window
+from sasayaki.transcribe.silence import is_silent
+
+
+def read_window(
+    result: DecodingResult, window: Window, options: TranscribeOptions, *, timestamp_begin: int
+) -> WindowSplit:
+    """The spans of a window and how far it leads; a silent one has none and is passed as a whole."""
+    if is_silent(result, options):
+        return WindowSplit((), window.n_frames)
+    return split_window(result.tokens, timestamp_begin=timestamp_begin, n_frames=window.n_frames)
+
+
+def make_segments(
+    spans: Sequence[TokenSpan], kept: Fallback, tokenizer: Tokenizer, *, seek: int, first_id: int
+) -> tuple[Segment, ...]:
+    """Segments with text and some length; the others are dropped.
+
+    Args:
+        spans: of the result that was kept.
+        kept: it, and the attempts that led to it.
+        tokenizer: of the model.
+        seek: first frame of the window.
+        first_id: number of the first segment.
+    """
+    result, offset = kept.result, seek / FRAMES_PER_SECOND
+    texts = tokenizer.decode_pieces([span.tokens for span in spans])
+    trusts = cut_trust(result, [span.tokens for span in spans], tokenizer)
+    spoken = [
+        (span, text, trust)
+        for span, text, trust in zip(spans, texts, trusts, strict=True)
+        if text.strip() and span.end > span.start
+    ]
+    return tuple(
+        Segment(
+            id=number,
+            seek=seek,
+            start=round(offset + span.start, 3),
+            end=round(offset + span.end, 3),
+            text=text,
+            tokens=span.tokens,
+            temperature=result.temperature,
+            avg_logprob=result.avg_logprob,
+            compression_ratio=result.compression_ratio,
+            no_speech_prob=result.no_speech_prob,
+            language=result.language,
+            attempts=kept.attempts,
+            confidence=mean_probability(trust.words),
+            token_probs=trust.token_probs,
+            word_scores=trust.words,
+            alternatives=trust.alternatives,
+        )
+        for number, (span, text, trust) in enumerate(spoken, start=first_id)
+    )
