@@ -6,7 +6,7 @@ SasayakiError
 ├── CheckpointError                 a model file is damaged, incomplete or of an unknown format
 │   └── ModelNotFoundError          no model of that name here, in the cache or on the hub
 ├── BackendError                    an engine is not installed or cannot run this model
-├── OutputError                     a result cannot be written
+├── OutputError                     a result cannot be written, or not be read back
 └── TraceError                      a file is no trace, or one that this version cannot read
 
 A message says what was expected, what came, and what to do.
@@ -38,7 +38,7 @@ class BackendError(SasayakiError):
 
 
 class OutputError(SasayakiError):
-    """A result cannot be written where it was asked for."""
+    """A result cannot be written where it was asked for, or a file holds none that can be read."""
 
 
 class TraceError(SasayakiError):

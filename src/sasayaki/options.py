@@ -7,6 +7,7 @@ Python signatures, the command line and the documents are made from these datacl
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -368,6 +369,40 @@ def _default(name: str) -> Any:
     return next(each.default for each in fields(WindowOptions) if each.name == name)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterOptions:
+    """How a transcription looks as a file; a format takes those that concern it."""
+
+    highlight_words: bool = False
+    """Whether srt and vtt underline each word while it is spoken."""
+
+    max_line_width: int | None = None
+    """Most characters in a line of captions; a longer word stands alone. None sets no limit."""
+
+    max_line_count: int | None = None
+    """Most lines in a caption; needs `max_line_width`, and lets captions run over several segments. None sets no
+    limit."""
+
+    max_words_per_line: int | None = None
+    """Most words in a caption, which then stays within its segment; None sets no limit."""
+
+    def __post_init__(self) -> None:
+        _flag("highlight_words", self.highlight_words)
+        for name in ("max_line_width", "max_line_count", "max_words_per_line"):
+            _whole_number(name, getattr(self, name), least=1)
+        if self.max_line_count is not None and self.max_line_width is None:
+            _warn(f"max_line_count={self.max_line_count} has no effect without max_line_width")
+        if self.max_words_per_line is not None and self.max_line_width is not None:
+            effect = "has no effect" if self.max_line_count is not None else "does not keep lines from breaking sooner"
+            _warn(f"max_words_per_line={self.max_words_per_line} {effect} with max_line_width={self.max_line_width}")
+
+    @property
+    def divides_segments(self) -> bool:
+        """Whether captions need the times of words."""
+        limits = (self.max_line_width, self.max_line_count, self.max_words_per_line)
+        return self.highlight_words or any(limit is not None for limit in limits)
+
+
 Options = TypeVar("Options", bound=WindowOptions)
 
 
@@ -433,6 +468,10 @@ def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
         if end < start:
             raise OptionError(f"clip_timestamps has a clip that ends before it starts: {start} to {end}")
     return seconds
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=4)  # the caller of the dataclass
 
 
 def _one_of(name: str, value: object, known: Sequence[str]) -> None:

@@ -16,18 +16,22 @@ from typing import Any
 
 import pytest
 
+from sasayaki.cli import outputs
 from sasayaki.cli.loading import ModelOptions
 from sasayaki.cli.main import main, parse
 from sasayaki.cli.transcribe import Transcribe
 from sasayaki.grammar import Grammar
-from sasayaki.options import TranscribeOptions
+from sasayaki.options import TranscribeOptions, WriterOptions
 from sasayaki.results import Segment
 from sasayaki.transcribe.stream import SegmentStream
+from sasayaki.writers import FORMATS
 from tests.cli.fake_model import SEGMENTS, FakeModel, running, segment
 
 Recording = Callable[..., str]
 
 LINES = "[00:00.000 --> 00:04.500]  Hello there.\n[00:04.500 --> 00:11.000]  General words.\n"
+
+ENDINGS = tuple(each.ending for each in FORMATS.values())
 
 
 def files_in(folder: str = ".") -> set[str]:
@@ -81,8 +85,8 @@ def test_a_terminal_that_lacks_a_character_shows_another(
     [
         (["-f", "srt"], {"talk.srt"}),
         (["--output_format", "SRT, vtt", "-f", "txt", "-f", "srt"], {"talk.srt", "talk.vtt", "talk.txt"}),
-        (["-f", "all"], {f"talk.{each}" for each in ("txt", "json", "srt", "vtt", "tsv")}),
-        (["-o", "new/deep"], {f"new/deep/talk.{each}" for each in ("txt", "json", "srt", "vtt", "tsv")}),
+        (["-f", "all"], {f"talk.{each}" for each in ENDINGS}),
+        (["-o", "new/deep"], {f"new/deep/talk.{each}" for each in ENDINGS}),
         (["--output_dir", "out", "--output_format", "json"], {"out/talk.json"}),
     ],
 )
@@ -255,7 +259,7 @@ def test_an_interruption_ends_with_130_and_leaves_no_file(
     """B162: Ctrl-C in the middle."""
     files = [recording("first.mp3"), recording("second.mp3", "interrupt"), recording("third.mp3")]
     assert main(["transcribe", *files, "-f", "all", "--language", "en"]) == 130
-    assert files_in() - set(files) == {f"first.{each}" for each in ("txt", "json", "srt", "vtt", "tsv")}
+    assert files_in() - set(files) == {f"first.{each}" for each in ENDINGS}
     assert capsys.readouterr().err == "sasayaki: interrupted\n"
 
 
@@ -345,6 +349,38 @@ def test_every_option_reaches_the_engine(model: FakeModel, recording: Recording,
     assert [getattr(options, name) for options in model.options] == [value, value]
 
 
+# A value for each option that is not its default, and one that it needs beside it.
+WRITER_VALUES: dict[str, tuple[str, Any, list[str]]] = {
+    "highlight_words": ("True", True, []),
+    "max_line_width": ("20", 20, []),
+    "max_line_count": ("2", 2, ["--max_line_width", "30"]),
+    "max_words_per_line": ("3", 3, []),
+}
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(WriterOptions)])
+def test_every_writer_option_reaches_the_writers(
+    model: FakeModel, recording: Recording, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """B133, B160."""
+    seen: list[WriterOptions] = []
+    monkeypatch.setattr(outputs, "write", lambda _, __, options: seen.append(options))
+    text, value, others = WRITER_VALUES[name]
+    assert getattr(WriterOptions(), name) != value
+    assert main(["transcribe", recording(), "-f", "srt", f"--{name}", text, *others]) == 0
+    assert [getattr(options, name) for options in seen] == [value]
+
+
+def test_captions_are_laid_out_as_asked(model: FakeModel, recording: Recording) -> None:
+    assert main(["transcribe", recording(), "-f", "srt", "--max_line_width", "6", "--max-line-count", "1"]) == 0
+    assert [line for line in Path("talk.srt").read_text().splitlines() if line[:1].isalpha()] == [
+        "Hello",
+        "there.",
+        "General",
+        "words.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
@@ -414,7 +450,8 @@ def test_a_command_line_of_openai_whisper_runs_unchanged(model: FakeModel, recor
         "--length_penalty 0.5 --suppress_tokens -1 --initial_prompt Tesla --carry_initial_prompt False "
         "--condition_on_previous_text True --fp16 False --temperature_increment_on_fallback 0.2 "
         "--compression_ratio_threshold 2.4 --logprob_threshold -1.0 --no_speech_threshold 0.6 --threads 4 "
-        "--clip_timestamps 0"
+        "--clip_timestamps 0 --highlight_words False --max_line_width None --max_line_count None "
+        "--max_words_per_line None"
     )
     assert main(["transcribe", recording(), *line.split()]) == 0
     assert os.listdir("out") == ["talk.srt"]

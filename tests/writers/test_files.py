@@ -18,27 +18,29 @@ TORN = make_transcription(
 )
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-def test_files_are_valid_utf8_whatever_the_text(tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize("name", FORMATS)
+def test_files_are_valid_utf8_whatever_the_text(tmp_path: Path, name: str) -> None:
     """B118: bytes that are no character become U+FFFD, never raw bytes."""
-    path = tmp_path / f"talk.{ending}"
+    path = tmp_path / f"talk.{FORMATS[name].ending}"
     write(TORN, path)
     content = path.read_bytes().decode("utf-8")
     assert "caf\ufffd" in content
     assert "\ufffd x" in content
     assert "\U0001f600" in content
-    if ending == "json":
+    if name == "json":
         assert len(json.loads(content)["segments"]) == 3
 
 
 def test_the_ending_chooses_the_format(tmp_path: Path) -> None:
     write(TORN, tmp_path / "a.b.VTT")
     assert (tmp_path / "a.b.VTT").read_text("utf-8").startswith("WEBVTT")
-    with pytest.raises(OutputError, match="got 'doc'"):
+    write(TORN, tmp_path / "a.labels.txt")
+    assert (tmp_path / "a.labels.txt").read_text("utf-8").startswith("0.000000\t1.000000\t")
+    with pytest.raises(OutputError, match=r"\.srt, \.vtt.*got 'a.doc'"):
         write(TORN, tmp_path / "a.doc")
-    with pytest.raises(OutputError, match="must be one of"):
+    with pytest.raises(OutputError, match="must end with one of"):
         write(TORN, str(tmp_path / "nothing"))
-    assert os.listdir(tmp_path) == ["a.b.VTT"]
+    assert set(os.listdir(tmp_path)) == {"a.b.VTT", "a.labels.txt"}
 
 
 def test_an_existing_file_is_replaced(tmp_path: Path) -> None:
@@ -62,13 +64,11 @@ def test_an_interruption_leaves_the_old_file_and_no_other(
     """B162: nobody finds half a file."""
     path = tmp_path / "talk.json"
     path.write_text("old")
-    real_write = Path.write_bytes
 
-    def write_half(self: Path, content: bytes) -> int:
-        real_write(self, content[: len(content) // 2])
+    def refuse(*_: object) -> None:
         raise interruption
 
-    monkeypatch.setattr(Path, "write_bytes", write_half)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises((KeyboardInterrupt, OutputError)) as caught:
         write(TORN, path)
     assert caught.type is KeyboardInterrupt or "No space left" in str(caught.value)

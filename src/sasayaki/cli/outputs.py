@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sasayaki.cli.inputs import STDIN
 from sasayaki.errors import OptionError
+from sasayaki.options import WriterOptions
 from sasayaki.results import Transcription
 from sasayaki.writers import FORMATS, check_target, write
 
@@ -37,14 +38,14 @@ class Job:
         for target in self.targets:
             check_target(target)
 
-    def write(self, transcription: Transcription) -> None:
+    def write(self, transcription: Transcription, options: WriterOptions | None = None) -> None:
         """Write all targets.
 
         Raises:
             OutputError: when one cannot be written.
         """
         for target in self.targets:
-            write(transcription, target)
+            write(transcription, target, options)
 
 
 def parse_formats(given: Sequence[str]) -> tuple[str, ...]:
@@ -75,7 +76,7 @@ def plan_jobs(files: Sequence[str], formats: Sequence[str], folder: Path) -> lis
             number += 1
             name = f"{stem}-{number}"
         taken.add(name.casefold())
-        jobs.append(Job(file, name, tuple(folder / f"{name}.{ending}" for ending in formats)))
+        jobs.append(Job(file, name, tuple(folder / f"{name}.{FORMATS[each].ending}" for each in formats)))
     return jobs
 
 

@@ -15,7 +15,7 @@ from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.cli.outputs import ALL, Job, parse_formats, plan_jobs
 from sasayaki.cli.progress import Report, progress_bar
 from sasayaki.errors import OptionError
-from sasayaki.options import TEMPERATURES, TranscribeOptions
+from sasayaki.options import TEMPERATURES, TranscribeOptions, WriterOptions
 from sasayaki.results import Segment, Transcription
 from sasayaki.writers import format_timestamp, prepare_folder
 
@@ -38,7 +38,7 @@ class Transcribe(Command):
     model: Annotated[ModelOptions, arg(name="")] = field(default_factory=ModelOptions)
 
     output_format: Annotated[UseAppendAction[tuple[str, ...]], arg(aliases=["-f"])] = ()
-    """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `all`; give it more than once or with commas.
+    """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `audacity`, `all`; give it more than once or with commas.
     Without it none are written, or all where `--output_dir` is given."""
 
     output_dir: Annotated[str | None, arg(aliases=["-o"])] = None
@@ -57,6 +57,8 @@ class Transcribe(Command):
     options: Annotated[TranscribeOptions, arg(name=""), FlagConversionOff, SuppressFixed] = field(
         default_factory=TranscribeOptions
     )
+
+    writing: Annotated[WriterOptions, arg(name=""), FlagConversionOff] = field(default_factory=WriterOptions)
 
     def run(self) -> int:
         """Transcribe all files with one model.
@@ -112,7 +114,7 @@ class Transcribe(Command):
     def _transcribe(self, model: Whisper, job: Job, options: TranscribeOptions) -> None:
         with progress_bar(job.file, is_shown=self._has_bar()) as report:
             transcription = self._collect(model, job.file, options, report)
-        job.write(transcription)
+        job.write(transcription, self.writing)
 
     def _collect(self, model: Whisper, file: str, options: TranscribeOptions, report: Report | None) -> Transcription:
         """Print the segments as they come, and give the whole."""

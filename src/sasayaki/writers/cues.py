@@ -2,39 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from sasayaki.results import Transcription
+from sasayaki.results import Segment, Transcription
 from sasayaki.writers.times import to_milliseconds
+from sasayaki.writers.words import TimedWord, timed_words
 
 _LENT_MS = 1000
-"""How long a cue is shown whose segment lasts no time, unless the next cue starts earlier."""
+"""How long a cue is shown whose words last no time, unless the next cue starts earlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A caption: `end_ms` is above `start_ms`, `text` holds something and has no blank line."""
+    """A caption.
+
+    Attributes:
+        start_ms: not before the start of the cue before.
+        end_ms: above `start_ms`.
+        text: holds something and has no blank line.
+        words: its words, which join to the text; empty where their times are not known.
+    """
 
     start_ms: int
     end_ms: int
     text: str
+    words: tuple[TimedWord, ...] = ()
 
 
-def to_cues(transcription: Transcription) -> list[Cue]:
-    """One cue per segment with text, in the order of the segments.
+class CueSource(Protocol):
+    """Makes cues of segments, in order, each as soon as it is final."""
 
-    A segment that lasts no time keeps its text: its cue is shown for a second, or until the next one starts.
+    def add(self, segment: Segment) -> list[Cue]:
+        """Cues that are final once this segment is known."""
+
+    def end(self, transcription: Transcription) -> list[Cue]:
+        """The rest; `transcription` is the whole whose segments were added."""
+
+
+class SegmentCues:
+    """One cue for each segment with text, with the times of its words, or its own.
+
+    Args:
+        has_words: whether words decide on times and text.
     """
-    spoken = [segment for segment in transcription.segments if segment.text.strip()]
-    starts = [to_milliseconds(segment.start) for segment in spoken]
-    cues = []
-    for index, segment in enumerate(spoken):
-        start_ms, end_ms = starts[index], to_milliseconds(segment.end)
-        if end_ms <= start_ms:
-            later = [start for start in starts[index + 1 :] if start > start_ms]
-            end_ms = min([start_ms + _LENT_MS, *later])
-        cues.append(Cue(start_ms, end_ms, "\n".join(_lines(segment.text))))
-    return cues
+
+    def __init__(self, *, has_words: bool = True) -> None:
+        self._has_words = has_words
+        self._clock = CueClock()
+
+    def add(self, segment: Segment) -> list[Cue]:
+        """What is final once this segment is known."""
+        if not segment.text.strip():
+            return []
+        words = timed_words(segment) if self._has_words and segment.words else []
+        if words:
+            return self._clock.add(cue_of_words(words))
+        start_ms, end_ms = to_milliseconds(segment.start), to_milliseconds(segment.end)
+        return self._clock.add(Cue(start_ms, end_ms, "\n".join(_lines(segment.text))))
+
+    def end(self, transcription: Transcription) -> list[Cue]:
+        """The rest."""
+        return self._clock.end()
+
+
+class CueClock:
+    """Sees that no cue starts before the one before it, and that each lasts.
+
+    A cue that lasts no time is held back until the next one: it is shown for a second, or until a later one starts.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[Cue] = []
+        self._last_ms = 0
+
+    def add(self, cue: Cue) -> list[Cue]:
+        """Cues that are final now."""
+        start_ms = self._last_ms = max(self._last_ms, cue.start_ms)
+        cue = replace(cue, start_ms=start_ms)
+        released: list[Cue] = []
+        if self._held and start_ms > self._held[0].start_ms:
+            released = self._release(start_ms)
+        if self._held or cue.end_ms <= start_ms:
+            self._held.append(cue)
+            return released
+        return [*released, cue]
+
+    def end(self) -> list[Cue]:
+        """The cues that are left."""
+        return self._release(self._last_ms + _LENT_MS)
+
+    def _release(self, limit_ms: int) -> list[Cue]:
+        held, self._held = self._held, []
+        return [
+            cue if cue.end_ms > cue.start_ms else replace(cue, end_ms=min(cue.start_ms + _LENT_MS, limit_ms))
+            for cue in held
+        ]
+
+
+def cue_of_words(words: Iterable[TimedWord]) -> Cue:
+    """One cue of at least one word, from its first word's start to its last one's end."""
+    first, *others = words
+    words = (first.with_text(first.text.strip()), *others)
+    return Cue(first.start_ms, words[-1].end_ms, "".join(word.text for word in words), words)
 
 
 def to_one_line(text: str) -> str:

@@ -5,28 +5,76 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
+from types import TracebackType
 
 from sasayaki.errors import OutputError
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` as UTF-8 under a passing name, then rename: readers see the old file or the new one.
+class PassingFile:
+    """A file under a passing name beside its target, which takes the target's place when it is whole.
 
-    Halves of surrogate pairs, which UTF-8 has no bytes for, become U+FFFD.
+    What is written is handed to the system at once: it outlives the process. Left as a context without `commit`, the
+    file is removed and the target stays as it was.
+
+    Args:
+        path: the target.
+
+    Raises:
+        OutputError: from every method, when the file cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.target = Path(path)
+        self._passing = self.target.with_name(f".sasayaki-{uuid.uuid4().hex}.tmp")
+        check_target(self.target)
+        try:
+            self._file = open(self._passing, "wb", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._error(error) from error
+
+    def write(self, text: str) -> None:
+        """Append `text` as UTF-8. Halves of surrogate pairs, which UTF-8 has no bytes for, become U+FFFD."""
+        data = memoryview(_to_utf8(text))
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            raise self._error(error) from error
+
+    def commit(self) -> None:
+        """Give the file its name; readers see the old file or the new one."""
+        try:
+            self._file.close()
+            os.replace(self._passing, self.target)
+        except OSError as error:
+            raise self._error(error) from error
+
+    def abort(self) -> None:
+        """Remove the file, unless it was committed."""
+        self._file.close()
+        self._passing.unlink(missing_ok=True)
+
+    def __enter__(self) -> PassingFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.abort()
+
+    def _error(self, error: Exception) -> OutputError:
+        return OutputError(f"cannot write {self.target}: {_reason(error)}")
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file whole or not at all.
 
     Raises:
         OutputError: when the file cannot be written.
     """
-    target = Path(path)
-    passing = target.with_name(f".sasayaki-{uuid.uuid4().hex}.tmp")
-    try:
-        try:
-            passing.write_bytes(_to_utf8(text))
-            os.replace(passing, target)
-        finally:
-            passing.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: a name with a null character
-        raise OutputError(f"cannot write {target}: {_reason(error)}") from error
+    with PassingFile(path) as file:
+        file.write(text)
+        file.commit()
 
 
 def prepare_folder(path: str | os.PathLike[str]) -> Path:

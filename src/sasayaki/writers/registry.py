@@ -1,38 +1,60 @@
-"""The formats by name, and the two functions that use them."""
+"""The formats by name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
 
 from sasayaki.errors import OutputError
+from sasayaki.options import WriterOptions
 from sasayaki.results import Transcription
-from sasayaki.writers import json_file, srt, tsv, txt, vtt
-from sasayaki.writers.files import write_text
+from sasayaki.writers import audacity, json_file, srt, tsv, txt, vtt
+from sasayaki.writers.composer import Composer
 
 
-class Writer(Protocol):
-    """A format: the whole content of the file as text."""
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file.
 
-    def __call__(self, transcription: Transcription, /) -> str:
-        """The content of the file."""
+    Attributes:
+        compose: begins the content of one file.
+        ending: what the name of a file ends with, behind the dot.
+    """
+
+    compose: Callable[[WriterOptions], Composer]
+    ending: str
 
 
-FORMATS: Mapping[str, Writer] = MappingProxyType(
+FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "txt": txt.render,
-        "json": json_file.render,
-        "srt": srt.render,
-        "vtt": vtt.render,
-        "tsv": tsv.render,
+        "txt": Format(txt.compose, "txt"),
+        "json": Format(json_file.compose, "json"),
+        "srt": Format(srt.compose, "srt"),
+        "vtt": Format(vtt.compose, "vtt"),
+        "tsv": Format(tsv.compose, "tsv"),
+        "audacity": Format(audacity.compose, "labels.txt"),
     }
 )
-"""Writers by name; the name is the ending of the file too."""
+"""Formats by name."""
 
 
-def render(transcription: Transcription, output_format: str) -> str:
+def format_of(path: str | os.PathLike[str]) -> Format:
+    """The format that the ending of a file's name stands for; the longest ending that fits.
+
+    Raises:
+        OutputError: when it stands for none.
+    """
+    name = os.path.basename(os.fspath(path)).lower()
+    fitting = [each for each in FORMATS.values() if name.endswith(f".{each.ending}")]
+    if not fitting:
+        endings = ", ".join(f".{each.ending}" for each in FORMATS.values())
+        raise OutputError(f"the name must end with one of {endings}, got {name!r}")
+    return max(fitting, key=lambda each: len(each.ending))
+
+
+def render(transcription: Transcription, output_format: str, options: WriterOptions | None = None) -> str:
     """The content of a file of that format.
 
     Raises:
@@ -40,14 +62,6 @@ def render(transcription: Transcription, output_format: str) -> str:
     """
     if output_format not in FORMATS:
         raise OutputError(f"the format must be one of {', '.join(FORMATS)}, got {output_format!r}")
-    return FORMATS[output_format](transcription)
-
-
-def write(transcription: Transcription, path: str | os.PathLike[str]) -> None:
-    """Write a file in the format that its ending names (`talk.srt`), whole or not at all.
-
-    Raises:
-        OutputError: when the ending names no format or the file cannot be written.
-    """
-    ending = os.path.splitext(os.fspath(path))[1]
-    write_text(path, render(transcription, ending.removeprefix(".").lower()))
+    composer = FORMATS[output_format].compose(options or WriterOptions())
+    pieces = [composer.begin(), *map(composer.add, transcription.segments), composer.end(transcription)]
+    return "".join(pieces)

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
-from sasayaki.results import Transcription
-from sasayaki.writers.cues import to_cues
+from sasayaki.options import WriterOptions
+from sasayaki.writers.composer import CueComposer
+from sasayaki.writers.cues import Cue, CueSource
+from sasayaki.writers.highlight import Highlighted
+from sasayaki.writers.sources import cue_source
 from sasayaki.writers.times import format_milliseconds
 
 _ARROW = re.compile("--+>")
 
 
-def render(transcription: Transcription) -> str:
+def compose(options: WriterOptions) -> CueComposer:
     """Cues from 1 on; an arrow in the text is shortened, as the format has no way to escape it."""
-    return "".join(
-        f"{number}\n{_time(cue.start_ms)} --> {_time(cue.end_ms)}\n{_ARROW.sub('->', cue.text)}\n\n"
-        for number, cue in enumerate(to_cues(transcription), start=1)
-    )
+    source: CueSource = cue_source(options)
+    if options.highlight_words:
+        source = Highlighted(source, mark="<u>{}</u>".format, escape=str)
+    numbers = count(1)
+
+    def show(cue: Cue) -> str:
+        text = _ARROW.sub("->", cue.text)
+        return f"{next(numbers)}\n{_time(cue.start_ms)} --> {_time(cue.end_ms)}\n{text}\n\n"
+
+    return CueComposer(source, show)
 
 
 def _time(milliseconds: int) -> str:

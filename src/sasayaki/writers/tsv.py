@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from sasayaki.results import Transcription
-from sasayaki.writers.cues import to_cues, to_one_line
+from sasayaki.options import WriterOptions
+from sasayaki.writers.composer import CueComposer
+from sasayaki.writers.cues import Cue, SegmentCues, to_one_line
 
 
-def render(transcription: Transcription) -> str:
-    """A header and one line per cue; tabs and line breaks in the text become spaces."""
-    rows = (f"{cue.start_ms}\t{cue.end_ms}\t{to_one_line(cue.text)}\n" for cue in to_cues(transcription))
-    return "start\tend\ttext\n" + "".join(rows)
+def compose(options: WriterOptions) -> CueComposer:
+    """A header and one line per segment; tabs and line breaks in the text become spaces."""
+    return CueComposer(SegmentCues(has_words=False), _show, "start\tend\ttext\n")
+
+
+def _show(cue: Cue) -> str:
+    return f"{cue.start_ms}\t{cue.end_ms}\t{to_one_line(cue.text)}\n"

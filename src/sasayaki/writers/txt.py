@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from sasayaki.results import Transcription
+from sasayaki.options import WriterOptions
+from sasayaki.results import Segment
+from sasayaki.writers.composer import SegmentComposer
 from sasayaki.writers.cues import to_one_line
 
 
-def render(transcription: Transcription) -> str:
+def compose(options: WriterOptions) -> SegmentComposer:
     """Each segment's text on a line of its own."""
-    lines = (to_one_line(segment.text) for segment in transcription.segments)
-    return "".join(f"{line}\n" for line in lines if line)
+    return SegmentComposer(_show)
+
+
+def _show(segment: Segment) -> str:
+    line = to_one_line(segment.text)
+    return f"{line}\n" if line else ""

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import html
 
-from sasayaki.results import Transcription
-from sasayaki.writers.cues import to_cues
+from sasayaki.options import WriterOptions
+from sasayaki.writers.composer import CueComposer
+from sasayaki.writers.cues import Cue
+from sasayaki.writers.highlight import Highlighted
+from sasayaki.writers.sources import cue_source
 from sasayaki.writers.times import format_milliseconds
 
 
-def render(transcription: Transcription) -> str:
+def compose(options: WriterOptions) -> CueComposer:
     """The header and the cues; `&`, `<` and `>` are escaped, so no text holds a tag or an arrow."""
-    cues = (
-        f"{_time(cue.start_ms)} --> {_time(cue.end_ms)}\n{html.escape(cue.text, quote=False)}\n\n"
-        for cue in to_cues(transcription)
-    )
-    return "WEBVTT\n\n" + "".join(cues)
+    source = cue_source(options)
+    if options.highlight_words:
+        marked = Highlighted(source, mark="<u>{}</u>".format, escape=_escape)
+        return CueComposer(marked, lambda cue: _show(cue, cue.text), "WEBVTT\n\n")
+    return CueComposer(source, lambda cue: _show(cue, _escape(cue.text)), "WEBVTT\n\n")
+
+
+def _show(cue: Cue, text: str) -> str:
+    return f"{_time(cue.start_ms)} --> {_time(cue.end_ms)}\n{text}\n\n"
+
+
+def _escape(text: str) -> str:
+    return html.escape(text, quote=False)
 
 
 def _time(milliseconds: int) -> str:

@@ -1,0 +1,12 @@
+"""Which cues the options ask for."""
+
+from __future__ import annotations
+
+from sasayaki.options import WriterOptions
+from sasayaki.writers.cues import CueSource, SegmentCues
+from sasayaki.writers.lines import WordLines
+
+
+def cue_source(options: WriterOptions) -> CueSource:
+    """A new source of cues: lines of words where an option asks for them, else segments."""
+    return WordLines(options) if options.divides_segments else SegmentCues()
