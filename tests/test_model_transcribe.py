@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import subprocess
 import sys
+import tempfile
+import tracemalloc
 import warnings
+import wave
 import weakref
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,9 +22,12 @@ import numpy as np
 import pytest
 
 import sasayaki
-from sasayaki import AudioError, OptionError, TranscribeOptions, Transcription
+from sasayaki import AudioError, OptionError, StoppedError, TranscribeOptions, Transcription
+from sasayaki.audio import LogMel
+from sasayaki.audio import samples as samples_module
 from sasayaki.decoding.decode import Decoder
 from sasayaki.model import Whisper
+from sasayaki.transcribe.stop import Stop
 from tests.fakes import EOT, N_VOCAB, SOT, SOT_PREV, TIMESTAMP_BEGIN, say, text, ts
 from tests.scripted_model import TONES, make_english_model, make_model, sentence, speak, tone
 
@@ -269,6 +277,109 @@ def test_a_progress_callback_that_fails_ends_the_transcription(model: Whisper) -
     assert model.transcribe(RECORDING).text == " low high middle"
 
 
+def n_steps(model: Whisper) -> int:
+    return len(model.inference.calls)
+
+
+@pytest.mark.parametrize("n_asked", [0, 1, 5, 9, 17])
+def test_a_cancelled_transcription_stops_within_a_step(model: Whisper, n_asked: int) -> None:
+    """B155: work went on to its end though nobody waited for it."""
+    answers: list[int] = []
+
+    def cancel() -> bool:
+        answers.append(n_steps(model))
+        return len(answers) > n_asked
+
+    with pytest.raises(StoppedError, match="cancel") as caught:
+        model.transcribe(RECORDING, cancel=cancel)
+    assert len(answers) == n_asked + 1
+    assert n_steps(model) <= answers[-1]
+    assert model.inference.n_open == 0
+    assert caught.value.reason == "cancel"
+    assert model.transcribe(RECORDING).text == " low high middle"
+
+
+def test_what_was_final_before_a_stop_is_in_the_error(model: Whisper) -> None:
+    segments: list[str] = []
+    stream = model.stream(RECORDING, language="en", cancel=lambda: len(model.inference.encoded) > 1)
+    with pytest.raises(StoppedError) as caught:
+        segments.extend(segment.text for segment in stream)
+    assert segments == [" low"]
+    assert caught.value.transcription.text == " low"
+    assert list(stream) == []
+
+
+def test_a_time_limit_stops_within_a_step(model: Whisper, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter(range(10**6))
+    monkeypatch.setattr(Stop.__init__, "__kwdefaults__", {"clock": lambda: next(seconds)})
+    with pytest.raises(StoppedError, match="time_limit=40") as caught:
+        model.transcribe(RECORDING, time_limit=40)
+    assert caught.value.reason == "time_limit"
+    assert 0 < n_steps(model) < 40
+    assert model.inference.n_open == 0
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
+def test_a_time_limit_that_cannot_be_kept_is_refused(model: Whisper, limit: float) -> None:
+    with pytest.raises(OptionError, match="time_limit"):
+        model.transcribe(RECORDING, time_limit=limit)
+
+
+@pytest.mark.parametrize("place", ["reading", "first pass", "detecting", "decoding"])
+def test_an_interrupt_anywhere_leaves_nothing_open(
+    model: Whisper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
+) -> None:
+    """Ctrl-C raises where the program happens to be."""
+    path = tmp_path / "tone.wav"
+    path.write_bytes(wav(tone("high", 31)))
+    made: list[Any] = []
+    monkeypatch.setattr(samples_module, "_IN_MEMORY", 1)
+    monkeypatch.setattr(samples_module, "SpooledTemporaryFile", lambda **given: remember(made, given))
+
+    def interrupt(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    targets = {"reading": (samples_module.StoredSamples, "append"), "first pass": (LogMel, "_block")}
+    targets |= {"detecting": (Decoder, "detect_languages"), "decoding": (model.inference, "script")}
+    with monkeypatch.context() as patch:
+        patch.setattr(*targets[place], interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.transcribe(path)
+    assert [file.closed for file in made] == [True]
+    assert model.inference.n_open == 0
+    assert model.transcribe(path).text == " high high"
+
+
+def remember(made: list[Any], given: dict[str, Any]) -> Any:
+    made.append(tempfile.SpooledTemporaryFile(**given))  # noqa: SIM115 (that it is closed is tested)
+    return made[-1]
+
+
+def wav(waveform: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setparams((1, 2, 16000, 0, "NONE", ""))
+        writer.writeframes((waveform * 32767).astype("<i2").tobytes())
+    return file.getvalue()
+
+
+def test_a_long_recording_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """8 minutes are 15 MB of samples and 15 MB of mel; neither is kept (scripts/measure_long.py has 10 hours)."""
+    monkeypatch.setattr(samples_module, "_IN_MEMORY", 10**6)
+    data = wav(np.tile(tone("low", 30), 16))
+    model = make_model()
+    model.inference.encoded = deque(maxlen=1)
+    model.inference.calls = deque(maxlen=1)
+    tracemalloc.start(1)
+    try:
+        result = model.transcribe(data, language="en", beam_size=None, max_initial_timestamp=0.0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (len(result.segments), result.segments[-1].end) == (16, 480.0)
+    assert peak < 15e6, peak
+
+
 def test_progress_is_told_window_by_window_and_stays_within_the_clip(model: Whisper) -> None:
     done: list[tuple[float, float]] = []
     model.transcribe(RECORDING, clip_timestamps="20,31,40,41", progress=lambda *at: done.append(at))
@@ -393,14 +504,9 @@ def test_a_model_is_freed_when_it_is_dropped(use: str) -> None:
 
 
 def test_every_source_of_audio_is_taken(model: Whisper, tmp_path: Path) -> None:
-    import io
-    import wave
-
     path = tmp_path / "tone.wav"
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, 16000, 0, "NONE", ""))
-        file.writeframes((tone("high", 2) * 32767).astype("<i2").tobytes())
-    data = path.read_bytes()
+    data = wav(tone("high", 2))
+    path.write_bytes(data)
     for source in (path, str(path), data, io.BytesIO(data), tone("high", 2), tone("high", 2).tolist()):
         result = sasayaki.transcribe(model, source, language="en")
         assert (result.text, result.duration) == (" high", 2.0)

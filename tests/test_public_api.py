@@ -23,6 +23,7 @@ NAMES = [
     "OutputError",
     "SasayakiError",
     "Segment",
+    "StoppedError",
     "Trace",
     "TraceError",
     "TranscribeOptions",

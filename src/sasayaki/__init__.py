@@ -16,6 +16,7 @@ from sasayaki.errors import (
     OptionError,
     OutputError,
     SasayakiError,
+    StoppedError,
     TraceError,
 )
 from sasayaki.functions import decode, detect_language, transcribe
@@ -45,6 +46,7 @@ __all__ = [
     "OutputError",
     "SasayakiError",
     "Segment",
+    "StoppedError",
     "Trace",
     "TraceError",
     "TranscribeOptions",

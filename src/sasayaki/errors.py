@@ -6,11 +6,14 @@ SasayakiError
 ├── CheckpointError                 a model file is damaged, incomplete or of an unknown format
 │   └── ModelNotFoundError          no model of that name here, in the cache or on the hub
 ├── BackendError                    an engine is not installed or cannot run this model
+├── StoppedError                    a transcription was cancelled, or took too long
 ├── OutputError                     a result cannot be written, or not be read back
 └── TraceError                      a file is no trace, or one that this version cannot read
 
 A message says what was expected, what came, and what to do.
 """
+
+from typing import Any
 
 
 class SasayakiError(Exception):
@@ -35,6 +38,20 @@ class ModelNotFoundError(CheckpointError):
 
 class BackendError(SasayakiError):
     """An inference engine is not installed or cannot run the model."""
+
+
+class StoppedError(SasayakiError):
+    """A transcription ended before its time.
+
+    Attributes:
+        reason: `cancel` or `time_limit`.
+        transcription: the segments that were final by then, as a `Transcription`; None when there was no time for any.
+    """
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.transcription: Any = None
 
 
 class OutputError(SasayakiError):

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sasayaki.audio import AudioSource, load_audio, log_mel_spectrogram
-from sasayaki.audio.constants import N_FRAMES, N_SAMPLES
+from sasayaki.audio import AudioSource
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.checkpoints.once import LoadOnce
@@ -33,6 +32,7 @@ from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.language import recording_language
 from sasayaki.transcribe.loop import Assignment, transcribe_recording
 from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.stop import Cancel, Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 from sasayaki.transcribe.tracing import record_start
 
@@ -163,15 +163,19 @@ class Whisper:
         audio: AudioSource,
         *,
         progress: Progress | None = None,
+        cancel: Cancel | None = None,
+        time_limit: float | None = None,
         trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> Transcription:
-        """Transcribe a recording of any length.
+        """Transcribe a recording of any length, in memory that does not grow with it.
 
         Args:
             audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
             progress: called after each window with the seconds done and the seconds there are.
+            cancel: asked before each step of the decoder; True ends the transcription.
+            time_limit: seconds after which the transcription ends, reading included; None sets no limit.
             trace: what to record every window and step into; None records nothing.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
@@ -179,14 +183,17 @@ class Whisper:
         Raises:
             OptionError: an option cannot be used, or does not fit the model.
             AudioError: the audio cannot be read.
+            StoppedError: `cancel` or `time_limit` ended it; the error has the segments that were final.
         """
-        return self._start(audio, progress, trace, options, overrides).collect()
+        return self._start(audio, Stop(cancel, time_limit), progress, trace, options, overrides).collect()
 
     def stream(
         self,
         audio: AudioSource,
         *,
         progress: Progress | None = None,
+        cancel: Cancel | None = None,
+        time_limit: float | None = None,
         trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
@@ -194,29 +201,38 @@ class Whisper:
         """An iterator over the segments of a recording, each as soon as it is final.
 
         Arguments and errors are those of `transcribe`. Options are checked, the audio is read and its language is
-        settled at once; windows are decoded as segments are asked for.
+        settled at once; windows are decoded as segments are asked for. Closing the iterator ends the transcription.
         """
-        return self._start(audio, progress, trace, options, overrides)
+        return self._start(audio, Stop(cancel, time_limit), progress, trace, options, overrides)
 
     def _start(
         self,
         audio: AudioSource,
+        stop: Stop,
         progress: Progress | None,
         trace: Trace | None,
         options: TranscribeOptions | None,
         overrides: Mapping[str, Any],
     ) -> SegmentStream:
         settled = self._settle(options, overrides)
-        recording = self._record(audio)
-        driver = Driver(self._decoder, recording)
-        language, probs = self._language(driver, settled)
-        tracer = self._tracer(trace)
+        recording = Recording.open(audio, self.dims.n_mels, check=stop.check)
+        try:
+            return self._run(Driver(self._decoder, recording, stop.check), settled, progress, trace)
+        except BaseException:
+            recording.close()
+            raise
+
+    def _run(
+        self, driver: Driver, options: TranscribeOptions, progress: Progress | None, trace: Trace | None
+    ) -> SegmentStream:
+        recording, tracer = driver.recording, self._tracer(trace)
+        language, probs = self._language(driver, options)
         if tracer:
-            record_start(tracer, settled, duration=recording.duration, language=language, language_probs=probs)
+            record_start(tracer, options, duration=recording.duration, language=language, language_probs=probs)
         work = Assignment(
             recording.content_frames,
-            settled,
-            self.tokenizer.with_language(language, settled.task),
+            options,
+            self.tokenizer.with_language(language, options.task),
             n_text_ctx=self.dims.n_text_ctx,
             tracer=tracer,
         )
@@ -225,8 +241,9 @@ class Whisper:
             language=language,
             language_probs=probs,
             duration=recording.duration,
-            options=settled,
+            options=options,
             progress=progress,
+            release=recording.close,
         )
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
@@ -241,11 +258,6 @@ class Whisper:
 
     def _tracer(self, trace: Trace | None) -> Tracer | None:
         return None if trace is None else Tracer(trace, self.inference, self.alignment_heads)
-
-    def _record(self, audio: AudioSource) -> Recording:
-        samples = load_audio(audio)
-        mel = log_mel_spectrogram(samples, self.dims.n_mels, padding=N_SAMPLES)
-        return Recording(mel, mel.shape[-1] - N_FRAMES)
 
     def _language(self, driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:
         if options.language is not None:

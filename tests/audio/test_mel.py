@@ -18,11 +18,14 @@ from sasayaki.audio import (
     N_SAMPLES_PER_TOKEN,
     SAMPLE_RATE,
     TOKENS_PER_SECOND,
+    LogMel,
     load_audio,
     log_mel_spectrogram,
     mel_filters,
     pad_or_trim,
 )
+from sasayaki.audio import samples as samples_module
+from sasayaki.audio.samples import StoredSamples, WaveformSamples
 from sasayaki.errors import AudioError, OptionError
 
 TESTS = Path(__file__).parents[1]
@@ -158,6 +161,48 @@ def test_working_memory_does_not_grow_with_the_audio() -> None:
     finally:
         tracemalloc.stop()
     assert peak < mel.nbytes + 20e6
+
+
+@pytest.mark.parametrize("n_mels", [80, 128])
+@pytest.mark.parametrize("n_samples", [0, 1, 159, 160, 401, 80000, 80159, 160 * 500 * 3, 1234567])
+def test_a_spectrogram_read_in_pieces_is_that_of_the_whole_file(n_samples: int, n_mels: int) -> None:
+    """Equal to the last bit, in any order, with its loudest moment anywhere."""
+    waveform = speech(n_samples) * np.linspace(0.01, 1, n_samples, dtype=np.float32)
+    whole = log_mel_spectrogram(waveform, n_mels, N_SAMPLES)
+    mel = LogMel(WaveformSamples(waveform), n_mels)
+    assert mel.n_frames == whole.shape[1]
+    rng = np.random.default_rng(n_samples)
+    starts = [0, mel.n_frames, mel.n_frames - 1, 499, 500, 501, *rng.integers(0, mel.n_frames, 20).tolist()]
+    for start in starts:
+        end = start + int(rng.integers(0, 3001))
+        np.testing.assert_array_equal(mel.read(start, end), whole[:, start:end])
+
+
+def test_a_long_spectrogram_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 minutes here; an hour needs no more (scripts/measure_long.py)."""
+    monkeypatch.setattr(samples_module, "_IN_MEMORY", 10**6)
+    samples = StoredSamples()
+    block = (speech(60 * SAMPLE_RATE) * 32767).astype(np.int16)
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            samples.append(block)
+        mel = LogMel(samples)
+        for start in range(0, mel.n_frames, 3000):
+            assert mel.read(start, start + 3000).shape[1] == 3000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        samples.close()
+    assert peak < 20e6, "10 minutes are 19 MB of samples and 19 MB of mel"
+
+
+def test_the_first_pass_can_be_ended() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        LogMel(WaveformSamples(speech(16000)), check=stop)
 
 
 @pytest.mark.parametrize(("n_mels", "padding", "name"), [(0, 0, "n_mels"), (-1, 0, "n_mels"), (80, -1, "padding")])

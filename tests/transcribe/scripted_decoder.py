@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sasayaki.audio.samples import WaveformSamples
 from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.text.tokenizer import Tokenizer
@@ -39,6 +40,7 @@ class ScriptedDecoder:
     questions: list[Question] = field(default_factory=list)
     n_encoded: int = 0
     tracer: None = None
+    step_check: Any = None
 
     @property
     def inference(self) -> SimpleNamespace:
@@ -54,12 +56,22 @@ class ScriptedDecoder:
         return [self.answer(question) for question in asked]
 
 
+@dataclass(frozen=True)
+class WholeMel:
+    """A spectrogram that is in memory."""
+
+    frames: np.ndarray
+
+    def read(self, start: int, end: int) -> np.ndarray:
+        return self.frames[:, start:end]
+
+
 def recording(content_frames: int) -> Recording:
     """A recording whose mel says of each frame which one it is, and whether it is audio."""
     mel = np.zeros((2, content_frames + 3000), np.float32)
     mel[0] = np.arange(mel.shape[1])
     mel[1, :content_frames] = 1
-    return Recording(mel, content_frames)
+    return Recording(WholeMel(mel), content_frames, WaveformSamples(np.zeros(content_frames * 160, np.float32)))
 
 
 def result(

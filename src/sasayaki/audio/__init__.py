@@ -12,7 +12,8 @@ from sasayaki.audio.constants import (
     TOKENS_PER_SECOND,
 )
 from sasayaki.audio.load import AudioSource, decode_blocks, load_audio
-from sasayaki.audio.mel import log_mel_spectrogram, mel_filters
+from sasayaki.audio.mel import LogMel, log_mel_spectrogram, mel_filters
+from sasayaki.audio.samples import Samples, open_samples
 from sasayaki.audio.waveform import Waveform, as_waveform, pad_or_trim
 
 __all__ = [
@@ -26,11 +27,14 @@ __all__ = [
     "SAMPLE_RATE",
     "TOKENS_PER_SECOND",
     "AudioSource",
+    "LogMel",
+    "Samples",
     "Waveform",
     "as_waveform",
     "decode_blocks",
     "load_audio",
     "log_mel_spectrogram",
     "mel_filters",
+    "open_samples",
     "pad_or_trim",
 ]

@@ -8,7 +8,7 @@ option.
 import io
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -47,7 +47,7 @@ def load_audio(source: AudioSource, *, sample_rate: int = SAMPLE_RATE) -> Wavefo
         AudioError: the source cannot be read, is no recording, or holds no audio.
         OptionError: `sample_rate` is not positive.
     """
-    if not _is_encoded(source):
+    if not is_encoded(source):
         return as_waveform(cast("npt.ArrayLike", source))
     blocks = list(decode_blocks(source, sample_rate=sample_rate))
     waveform = np.concatenate(blocks, dtype=np.float32)
@@ -55,7 +55,9 @@ def load_audio(source: AudioSource, *, sample_rate: int = SAMPLE_RATE) -> Wavefo
     return waveform
 
 
-def decode_blocks(source: EncodedAudio, *, sample_rate: int = SAMPLE_RATE) -> Iterator[npt.NDArray[np.int16]]:
+def decode_blocks(
+    source: EncodedAudio, *, sample_rate: int = SAMPLE_RATE
+) -> Generator[npt.NDArray[np.int16], None, None]:
     """Yield a recording piece by piece as it is decoded: mono blocks (n,), int16, of no fixed length.
 
     Close the iterator (`contextlib.closing`) to let go of the file before its end. Arguments and errors are
@@ -103,7 +105,8 @@ class _Damage:
             )
 
 
-def _is_encoded(source: Any) -> TypeGuard[EncodedAudio]:
+def is_encoded(source: Any) -> TypeGuard[EncodedAudio]:
+    """Whether the source has to be decoded, and is no array of samples."""
     return isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read")
 
 

@@ -6,25 +6,26 @@ are cut out of it, and what is missing to N_FRAMES is filled with 0.0 in the mel
 normalised log-mel 0.0 is not silence, but this is openai/whisper's rule, and models are measured with it.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from sasayaki.audio.constants import HOP_LENGTH, N_FFT, SAMPLE_RATE
+from sasayaki.audio.constants import HOP_LENGTH, N_FFT, N_SAMPLES, SAMPLE_RATE
 from sasayaki.audio.load import AudioSource, load_audio
+from sasayaki.audio.samples import Samples, WaveformSamples
 from sasayaki.audio.waveform import Waveform
 from sasayaki.errors import OptionError
 
-LogMel = npt.NDArray[np.float32]
-
 _BLOCK_FRAMES = 500  # about 5 MB of intermediate results, which fits a processor's cache
+_KEPT_BLOCKS = 24  # 2 minutes: shorter recordings are computed once
 _SMALLEST_POWER = 1e-10
 _DYNAMIC_RANGE = 8.0  # decades of power below the loudest value that are told apart
 
 
-def log_mel_spectrogram(audio: AudioSource, n_mels: int = 80, padding: int = 0) -> LogMel:
+def log_mel_spectrogram(audio: AudioSource, n_mels: int = 80, padding: int = 0) -> npt.NDArray[np.float32]:
     """Compute the log-mel spectrogram of a recording.
 
     Hann windows of 25 ms every 10 ms, centred, the ends reflected; the frame behind the last full hop is
@@ -51,11 +52,11 @@ def log_mel_spectrogram(audio: AudioSource, n_mels: int = 80, padding: int = 0) 
         raise OptionError(f"padding: expected 0 or more samples, got {padding}")
     if _is_batch(audio):
         n_audio, n_samples = audio.shape
-        log_mels: LogMel = np.empty((n_audio, n_mels, (n_samples + padding) // HOP_LENGTH), np.float32)
+        log_mels: npt.NDArray[np.float32] = np.empty((n_audio, n_mels, (n_samples + padding) // HOP_LENGTH), np.float32)
         for row, samples in zip(log_mels, audio, strict=True):
-            row[:] = _log_mel(load_audio(samples), n_mels, padding)
+            row[:] = _whole(WaveformSamples(load_audio(samples)), n_mels, padding)
         return log_mels
-    return _log_mel(load_audio(audio), n_mels, padding)
+    return _whole(WaveformSamples(load_audio(audio)), n_mels, padding)
 
 
 @cache
@@ -80,25 +81,83 @@ def mel_filters(n_mels: int) -> npt.NDArray[np.float32]:
     return filters
 
 
+def _whole(samples: Samples, n_mels: int, padding: int) -> npt.NDArray[np.float32]:
+    """The log-mel (n_mels, n_frames) of a recording in memory."""
+    log_mel = np.empty((n_mels, (samples.n_samples + padding) // HOP_LENGTH), np.float32)
+    for begin in range(0, log_mel.shape[1], _BLOCK_FRAMES):
+        block = _compute_block(samples, padding, begin, n_mels)
+        log_mel[:, begin : begin + block.shape[1]] = block
+    return _normalise(log_mel, log_mel.max(initial=-np.inf))
+
+
 def _is_batch(audio: Any) -> TypeGuard[npt.NDArray[Any]]:
     return getattr(audio, "ndim", 1) == 2 and audio.shape[1] != 1
 
 
-def _log_mel(waveform: Waveform, n_mels: int, padding: int) -> LogMel:
-    """Log-mel (n_mels, n_frames) of one waveform (n_samples,), a block of frames at a time."""
-    n_frames = (len(waveform) + padding) // HOP_LENGTH
-    log_mel = np.empty((n_mels, n_frames), np.float32)
-    if n_frames == 0:
-        return log_mel
-    filters, window = mel_filters(n_mels), _hann_window()
-    for begin in range(0, n_frames, _BLOCK_FRAMES):
-        end = min(begin + _BLOCK_FRAMES, n_frames)
-        # In float64, as NumPy before 2.0 does anyway: the same result with all its versions.
-        spectrum = np.fft.rfft(_frames(waveform, padding, begin, end) * window)
-        power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
-        mel = filters @ power.T
-        np.log10(np.maximum(mel, _SMALLEST_POWER), out=log_mel[:, begin:end])
-    np.maximum(log_mel, log_mel.max() - _DYNAMIC_RANGE, out=log_mel)
+class LogMel:
+    """The log-mel spectrogram of a recording, computed where it is asked for, in constant memory.
+
+    It equals `log_mel_spectrogram(…, padding=N_SAMPLES)` to the last bit: the same blocks of frames are computed, and
+    the loudest value is that of the whole recording, found in a first pass over it.
+
+    Args:
+        samples: of the recording.
+        n_mels: mel bands.
+        padding: samples of silence behind the recording.
+        check: called now and then in the first pass; what it raises ends that.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        n_mels: int = 80,
+        *,
+        padding: int = N_SAMPLES,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        self._samples = samples
+        self._padding = padding
+        self.n_mels = n_mels
+        self.n_frames = (samples.n_samples + padding) // HOP_LENGTH
+        self._kept: dict[int, npt.NDArray[np.float32]] = {}
+        self._peak = np.float32(-np.inf)
+        for begin in range(0, self.n_frames, _BLOCK_FRAMES):
+            self._peak = max(self._peak, self._block(begin).max())
+            if check:
+                check()
+
+    def read(self, start: int, end: int) -> npt.NDArray[np.float32]:
+        """Frames `start` up to `end` (n_mels, n); frames behind `n_frames` are not there, so n may be less."""
+        end = min(end, self.n_frames)
+        first = start - start % _BLOCK_FRAMES
+        blocks = [self._block(begin) for begin in range(first, end, _BLOCK_FRAMES)]
+        if not blocks:
+            return np.empty((self.n_mels, 0), np.float32)
+        return _normalise(np.concatenate(blocks, axis=1)[:, start - first : end - first], self._peak)
+
+    def _block(self, begin: int) -> npt.NDArray[np.float32]:
+        block = self._kept.pop(begin, None)
+        if block is None:
+            block = _compute_block(self._samples, self._padding, begin, self.n_mels)
+        self._kept[begin] = block  # the latest is the last
+        if len(self._kept) > _KEPT_BLOCKS:
+            del self._kept[next(iter(self._kept))]
+        return block
+
+
+def _compute_block(samples: Samples, padding: int, begin: int, n_mels: int) -> npt.NDArray[np.float32]:
+    """Logarithms of mel power (n_mels, n) of a block of frames that starts at frame `begin`."""
+    end = min(begin + _BLOCK_FRAMES, (samples.n_samples + padding) // HOP_LENGTH)
+    # In float64, as NumPy before 2.0 does anyway: the same result with all its versions.
+    spectrum = np.fft.rfft(_frames(samples, padding, begin, end) * _hann_window())
+    power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
+    log_mel: npt.NDArray[np.float32] = np.log10(np.maximum(mel_filters(n_mels) @ power.T, _SMALLEST_POWER))
+    return log_mel
+
+
+def _normalise(log_mel: npt.NDArray[np.float32], peak: np.float32) -> npt.NDArray[np.float32]:
+    """Limit in place to 8 below the loudest value, and map to (x + 4) / 4."""
+    np.maximum(log_mel, peak - np.float32(_DYNAMIC_RANGE), out=log_mel)
     log_mel += 4.0
     log_mel /= 4.0
     return log_mel
@@ -110,24 +169,25 @@ def _hann_window() -> npt.NDArray[np.float64]:
     return 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(N_FFT) / N_FFT)
 
 
-def _frames(waveform: Waveform, padding: int, begin: int, end: int) -> Waveform:
+def _frames(samples: Samples, padding: int, begin: int, end: int) -> Waveform:
     """Frames `begin` to `end` (n, N_FFT); frame i is centred on sample i * HOP_LENGTH."""
     first = begin * HOP_LENGTH - N_FFT // 2
     last = (end - 1) * HOP_LENGTH + N_FFT // 2
-    if first >= 0 and last <= len(waveform):
-        samples = waveform[first:last]
-    else:
-        samples = _reflected(waveform, padding, first, last)
-    frames: Waveform = np.lib.stride_tricks.sliding_window_view(samples, N_FFT)[::HOP_LENGTH]
+    is_inside = first >= 0 and last <= samples.n_samples
+    stretch = samples.read(first, last) if is_inside else _reflected(samples, padding, first, last)
+    frames: Waveform = np.lib.stride_tricks.sliding_window_view(stretch, N_FFT)[::HOP_LENGTH]
     return frames
 
 
-def _reflected(waveform: Waveform, padding: int, first: int, last: int) -> Waveform:
-    """Samples `first` to `last` of a waveform with zeros behind it, reflected at both ends."""
-    last_index = len(waveform) + padding - 1
+def _reflected(samples: Samples, padding: int, first: int, last: int) -> Waveform:
+    """Samples `first` to `last` of a recording with zeros behind it, reflected at both ends."""
+    last_index = samples.n_samples + padding - 1
     index = np.arange(first, last) % (2 * last_index)
     index = np.minimum(index, 2 * last_index - index)
-    samples = np.zeros(len(index), np.float32)
-    is_content = index < len(waveform)
-    samples[is_content] = waveform[index[is_content]]
-    return samples
+    stretch = np.zeros(len(index), np.float32)
+    is_content = index < samples.n_samples
+    if is_content.any():
+        inside = index[is_content]
+        lowest = int(inside.min())
+        stretch[is_content] = samples.read(lowest, int(inside.max()) + 1)[inside - lowest]
+    return stretch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sasayaki.decoding.filters.chain import build_filters
@@ -26,12 +26,14 @@ class Decoder:
         tokenizer: of the model's vocabulary; the language and task of each decode replace its own.
         suppress: tokens that `-1` in `suppress_tokens` stands for; None means the tokenizer's non-speech tokens.
         tracer: records every decode; None records nothing.
+        step_check: called before each step of a decode; what it raises ends the decode.
     """
 
     inference: Inference
     tokenizer: Tokenizer
     suppress: tuple[int, ...] | None = None
     tracer: Tracer | None = None
+    step_check: Callable[[], None] | None = None
 
     def check(self, options: DecodingOptions) -> None:
         """Raise OptionError when an option does not fit the model; costs no model work."""
@@ -67,7 +69,7 @@ class Decoder:
                 results[index] = _language_result(audio, detected.get(index))
             else:
                 tasks[index] = self._task(audio, option, detected.get(index))
-        results.update(zip(tasks, run_tasks(self.inference, list(tasks.values())), strict=True))
+        results.update(zip(tasks, run_tasks(self.inference, list(tasks.values()), check=self.step_check), strict=True))
         return [results[index] for index in range(len(audios))]
 
     def _detect_missing(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -214,15 +214,19 @@ class DecodingTask:
         return math.e**difference
 
 
-def run_tasks(inference: Inference, tasks: Sequence[DecodingTask]) -> list[DecodingResult]:
+def run_tasks(
+    inference: Inference, tasks: Sequence[DecodingTask], *, check: Callable[[], None] | None = None
+) -> list[DecodingResult]:
     """Drive all tasks to their end together; the order of results is that of the tasks.
 
-    Whatever happens, the session with its cache is closed.
+    Whatever happens, the session with its cache is closed. `check` is called before each step.
     """
     session = inference.start()
     try:
         turns = [(task, task.start()) for task in tasks]
         while turns:
+            if check:
+                check()
             logits = session.forward([row for _, rows in turns for row in rows])
             offsets = [0, *accumulate(len(rows) for _, rows in turns)]
             # All candidates are computed before the first one is read: a device is waited for once a step.

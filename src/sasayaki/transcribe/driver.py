@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -18,6 +18,10 @@ from sasayaki.transcribe.requests import Answer, Asking, Attend, Decode, Detect,
 _Found = TypeVar("_Found")
 
 
+def _go_on() -> None:
+    """Check nothing."""
+
+
 @dataclass
 class Driver:
     """Answers requests about one recording.
@@ -25,10 +29,12 @@ class Driver:
     Attributes:
         decoder: the model.
         recording: what the windows are cut from.
+        check: called before each step of the work; what it raises ends the work.
     """
 
     decoder: Decoder
     recording: Recording
+    check: Callable[[], None] = _go_on
     _encoded: dict[Window, AudioFeatures] = field(default_factory=dict, init=False)
 
     def run(self, loop: Loop) -> Generator[WindowResult, None, None]:
@@ -62,12 +68,13 @@ class Driver:
         Raises:
             BackendError: attention is asked of an engine that cannot tell.
         """
+        self.check()
         features = self._features(request.window)
         match request:
             case Detect():
                 return self.decoder.detect_languages([features], request.languages)[0]
             case Decode():
-                decoder = replace(self.decoder, tracer=request.tracer)
+                decoder = replace(self.decoder, tracer=request.tracer, step_check=self.check)
                 return decoder.decode([features], [request.options])[0]
             case Attend():
                 inference = self.decoder.inference

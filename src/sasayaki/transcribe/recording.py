@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
+from sasayaki.audio.load import AudioSource
+from sasayaki.audio.mel import LogMel
+from sasayaki.audio.samples import Samples, open_samples
 from sasayaki.audio.waveform import pad_or_trim
 from sasayaki.transcribe.requests import Window
+
+
+class Mel(Protocol):
+    """A log-mel spectrogram that is computed where it is read."""
+
+    def read(self, start: int, end: int) -> npt.NDArray[np.float32]:
+        """Frames `start` up to `end`, (n_mels, n) float32; those behind its last frame are not there."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +30,38 @@ class Recording:
     """A recording as drivers see it.
 
     Attributes:
-        mel: log-mel spectrogram of the audio and of 30 s of silence behind it, (n_mels, n_frames) float32.
+        mel: log-mel spectrogram of the audio and of 30 s of silence behind it.
         content_frames: frames of it that are audio, 100 a second.
+        samples: the audio itself.
     """
 
-    mel: npt.NDArray[np.float32]
+    mel: Mel
     content_frames: int
+    samples: Samples
+
+    @classmethod
+    def open(cls, source: AudioSource, n_mels: int, *, check: Callable[[], None] | None = None) -> Recording:
+        """Read a recording: it is decoded as a whole, for its length and its loudest moment, but not kept in memory.
+
+        Args:
+            source: whatever `load_audio` takes.
+            n_mels: mel bands of the model.
+            check: called now and then meanwhile; what it raises ends the reading.
+
+        Raises:
+            AudioError: the source cannot be read, is no recording, or holds no audio.
+        """
+        samples = open_samples(source, check=check)
+        try:
+            mel = LogMel(samples, n_mels, check=check)
+        except BaseException:
+            samples.close()
+            raise
+        return cls(mel, mel.n_frames - N_FRAMES, samples)
+
+    def close(self) -> None:
+        """Let go of the audio."""
+        self.samples.close()
 
     @property
     def duration(self) -> float:
@@ -31,4 +70,4 @@ class Recording:
 
     def window(self, window: Window) -> npt.NDArray[np.float32]:
         """The mel of a window (n_mels, N_FRAMES); what is missing to 30 s is 0.0."""
-        return np.asarray(pad_or_trim(self.mel[:, window.start : window.end], N_FRAMES))
+        return np.asarray(pad_or_trim(self.mel.read(window.start, window.end), N_FRAMES))

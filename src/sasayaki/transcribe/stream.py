@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
+from sasayaki.errors import StoppedError
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment, Transcription
 from sasayaki.transcribe.requests import WindowResult
@@ -24,6 +25,7 @@ class SegmentStream(Iterator[Segment]):
         duration: length of the recording in seconds.
         options: the options in force.
         progress: told after each window how far the loop is.
+        release: called once when the transcription is over, whatever ended it.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class SegmentStream(Iterator[Segment]):
         duration: float,
         options: TranscribeOptions,
         progress: Progress | None = None,
+        release: Callable[[], None] | None = None,
     ) -> None:
         self.language = language
         self.language_probs = language_probs
@@ -42,27 +45,45 @@ class SegmentStream(Iterator[Segment]):
         self.options = options
         self._windows = windows
         self._progress = progress
+        self._release = release
         self._ready: deque[Segment] = deque()
         self._given: list[Segment] = []
 
     def __next__(self) -> Segment:
-        while not self._ready:
-            window = next(self._windows)
-            self._ready.extend(window.segments)
-            if self._progress:
-                self._progress(window.done / FRAMES_PER_SECOND, self.duration)
+        try:
+            while not self._ready:
+                window = next(self._windows)
+                self._ready.extend(window.segments)
+                if self._progress:
+                    self._progress(window.done / FRAMES_PER_SECOND, self.duration)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, StoppedError):
+                error.transcription = self.transcription
+            raise
         self._given.append(self._ready.popleft())
         return self._given[-1]
 
     def close(self) -> None:
-        """Stop the transcription; no further segment comes."""
+        """Stop the transcription; no further segment comes. Safe to call twice."""
         self._windows.close()
         self._ready.clear()
+        if self._release:
+            self._release()
 
     def collect(self) -> Transcription:
-        """Run to the end; the whole transcription, segments that were given before included."""
+        """Run to the end; the whole transcription, segments that were given before included.
+
+        Raises:
+            StoppedError: the transcription was cancelled, or took too long.
+        """
         for _ in self:
             pass
+        return self.transcription
+
+    @property
+    def transcription(self) -> Transcription:
+        """What has been given so far."""
         return Transcription(
             text="".join(segment.text for segment in self._given),
             segments=tuple(self._given),

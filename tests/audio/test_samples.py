@@ -1,0 +1,91 @@
+"""Samples of a recording read by ranges: the same as when it is read as a whole, and nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sasayaki.audio import load_audio, open_samples
+from sasayaki.audio import samples as samples_module
+from sasayaki.audio.samples import StoredSamples
+from sasayaki.errors import AudioError
+
+CLIP = Path(__file__).parents[1] / "data" / "en_fox.ogg"
+
+
+class Pipe(io.RawIOBase):
+    """A file object that cannot go back."""
+
+    def __init__(self, data: bytes) -> None:
+        self._file = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def readinto(self, buffer: Any) -> int:
+        return self._file.readinto(buffer)
+
+
+@pytest.mark.parametrize("limit", [0, 1000, 10**9], ids=["on disk", "first in memory", "in memory"])
+@pytest.mark.parametrize("kind", ["path", "str", "bytes", "file", "pipe", "array", "list"])
+def test_any_range_of_any_source_is_what_loading_gives(kind: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples_module, "_IN_MEMORY", limit)
+    expected, data = load_audio(CLIP), CLIP.read_bytes()
+    sources: dict[str, Any] = {"path": CLIP, "str": str(CLIP), "bytes": data, "file": io.BytesIO(data)}
+    sources |= {"pipe": Pipe(data), "array": expected, "list": expected.tolist()}
+    samples = open_samples(sources[kind])
+    try:
+        assert samples.n_samples == len(expected)
+        for first, last in ((0, len(expected)), (5, 5), (0, 1), (20001, 30000), (7, 20001), (len(expected) - 3, None)):
+            part = samples.read(first, len(expected) if last is None else last)
+            assert part.dtype == np.float32
+            np.testing.assert_array_equal(part, expected[first:last])
+    finally:
+        samples.close()
+        samples.close()
+
+
+def test_what_was_appended_after_reading_comes_at_the_end() -> None:
+    samples = StoredSamples()
+    for block in ([1, 2, 3], [], [4], [5, 6]):
+        samples.append(np.array(block, np.int16))
+        samples.read(0, min(1, samples.n_samples))
+    assert (samples.read(1, 6) * 32768).tolist() == [2, 3, 4, 5, 6]
+    samples.close()
+
+
+def test_what_ends_the_reading_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples_module, "_IN_MEMORY", 1)
+    made: list[StoredSamples] = []
+
+    class Watched(StoredSamples):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(samples_module, "StoredSamples", Watched)
+    with pytest.raises(KeyboardInterrupt):
+        open_samples(CLIP, check=stop)
+    with pytest.raises(AudioError):
+        open_samples(b"no audio")
+    assert [samples._file.closed for samples in made] == [True, True]
+
+
+def test_samples_that_are_dropped_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unclosed file would be a ResourceWarning, which fails the tests."""
+    monkeypatch.setattr(samples_module, "_IN_MEMORY", 1)
+    file = (samples := open_samples(CLIP))._file  # type: ignore[attr-defined]
+    del samples
+    gc.collect()
+    assert file.closed
