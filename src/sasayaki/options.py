@@ -374,7 +374,7 @@ class WriterOptions:
     """How a transcription looks as a file; a format takes those that concern it."""
 
     highlight_words: bool = False
-    """Whether srt and vtt underline each word while it is spoken."""
+    """Whether srt and vtt underline each word while it is spoken, and lrc gives each word its time."""
 
     max_line_width: int | None = None
     """Most characters in a line of captions; a longer word stands alone. None sets no limit."""
@@ -386,10 +386,14 @@ class WriterOptions:
     max_words_per_line: int | None = None
     """Most words in a caption, which then stays within its segment; None sets no limit."""
 
+    paragraph_pause: float = 2.0
+    """Silence between segments, in seconds, that begins a new paragraph of `paragraphs`."""
+
     def __post_init__(self) -> None:
         _flag("highlight_words", self.highlight_words)
         for name in ("max_line_width", "max_line_count", "max_words_per_line"):
             _whole_number(name, getattr(self, name), least=1)
+        _real_number("paragraph_pause", _given("paragraph_pause", self.paragraph_pause), least=0)
         if self.max_line_count is not None and self.max_line_width is None:
             _warn(f"max_line_count={self.max_line_count} has no effect without max_line_width")
         if self.max_words_per_line is not None and self.max_line_width is not None:

@@ -355,6 +355,7 @@ WRITER_VALUES: dict[str, tuple[str, Any, list[str]]] = {
     "max_line_width": ("20", 20, []),
     "max_line_count": ("2", 2, ["--max_line_width", "30"]),
     "max_words_per_line": ("3", 3, []),
+    "paragraph_pause": ("0.5", 0.5, []),
 }
 
 

@@ -25,7 +25,7 @@ def test_files_are_valid_utf8_whatever_the_text(tmp_path: Path, name: str) -> No
     write(TORN, path)
     content = path.read_bytes().decode("utf-8")
     assert "caf\ufffd" in content
-    assert "\ufffd x" in content
+    assert "\ufffd x" in content.replace(",\n0,1.600,2.000,", " ")  # a row of its own in csv
     assert "\U0001f600" in content
     if name == "json":
         assert len(json.loads(content)["segments"]) == 3

@@ -153,7 +153,16 @@ def test_a_cue_without_duration_is_shown_until_the_next_one_or_for_a_second() ->
 
 @pytest.mark.parametrize(
     ("output_format", "content"),
-    [("txt", ""), ("srt", ""), ("vtt", "WEBVTT\n\n"), ("tsv", "start\tend\ttext\n"), ("audacity", "")],
+    [
+        ("txt", ""),
+        ("srt", ""),
+        ("vtt", "WEBVTT\n\n"),
+        ("tsv", "start\tend\ttext\n"),
+        ("audacity", ""),
+        ("lrc", ""),
+        ("csv", "segment,start,end,word,probability\n"),
+        ("paragraphs", ""),
+    ],
 )
 @pytest.mark.parametrize("transcription", [make_transcription(), make_transcription(make_segment(0, 0, " "))])
 def test_silence_gives_an_empty_file(transcription: Transcription, output_format: str, content: str) -> None:

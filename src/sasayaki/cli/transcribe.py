@@ -38,8 +38,9 @@ class Transcribe(Command):
     model: Annotated[ModelOptions, arg(name="")] = field(default_factory=ModelOptions)
 
     output_format: Annotated[UseAppendAction[tuple[str, ...]], arg(aliases=["-f"])] = ()
-    """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `audacity`, `all`; give it more than once or with commas.
-    Without it none are written, or all where `--output_dir` is given."""
+    """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `lrc`, `ass`, `csv` (of words), `paragraphs`, `audacity`
+    (labels), `all`; give it more than once or with commas. Without it none are written, or all where
+    `--output_dir` is given."""
 
     output_dir: Annotated[str | None, arg(aliases=["-o"])] = None
     """Folder for the files, made if it is missing; None means the current one."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from sasayaki.errors import OutputError
 from sasayaki.options import WriterOptions
 from sasayaki.results import Transcription
-from sasayaki.writers import audacity, json_file, srt, tsv, txt, vtt
+from sasayaki.writers import ass, audacity, csv_file, json_file, lrc, paragraphs, srt, tsv, txt, vtt
 from sasayaki.writers.composer import Composer
 
 
@@ -34,6 +34,10 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "srt": Format(srt.compose, "srt"),
         "vtt": Format(vtt.compose, "vtt"),
         "tsv": Format(tsv.compose, "tsv"),
+        "lrc": Format(lrc.compose, "lrc"),
+        "ass": Format(ass.compose, "ass"),
+        "csv": Format(csv_file.compose, "csv"),
+        "paragraphs": Format(paragraphs.compose, "paragraphs.txt"),
         "audacity": Format(audacity.compose, "labels.txt"),
     }
 )
