@@ -41,7 +41,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transcribe": FOUNDATION | {"audio", "text", "vad", "decoding", "alignment", "inference.base"},
     "batching": FOUNDATION | {"audio", "text", "vad", "decoding", "alignment", "inference.base", "transcribe"},
     # 7
-    "cli": FOUNDATION | {"model", "audio", "writers", "__init__"},
+    "inspect": FOUNDATION | {"audio", "writers"},
+    "cli": FOUNDATION | {"model", "audio", "writers", "inspect", "__init__"},
     "__main__": {"cli"},
 }
 

@@ -228,7 +228,14 @@ class Whisper:
         recording, tracer = driver.recording, self._tracer(trace)
         language, probs = self._language(driver, options)
         if tracer:
-            record_start(tracer, options, duration=recording.duration, language=language, language_probs=probs)
+            record_start(
+                tracer,
+                options,
+                model=self.name,
+                duration=recording.duration,
+                language=language,
+                language_probs=probs,
+            )
         work = Assignment(
             recording.content_frames,
             options,

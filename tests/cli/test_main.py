@@ -37,9 +37,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["transcribe", "detect-language", "models", "--version"]),
+        (["--help"], ["transcribe", "detect-language", "inspect", "models", "--version"]),
         (["transcribe", "--help"], ["--output-format", "--model", "Number of beams at temperature 0"]),
         (["detect-language", "--help"], ["--top", "--model"]),
+        (["inspect", "--help"], ["--html", "--trace", "--model", "Number of beams at temperature 0"]),
         (["models", "--help"], ["List models"]),
     ],
 )
@@ -59,7 +60,7 @@ def test_help_tells_every_option_with_its_default(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["trans", "x"], "transcribe, detect-language, models"), ([], "transcribe")]
+    ("arguments", "words"), [(["trans", "x"], "transcribe, detect-language, inspect, models"), ([], "transcribe")]
 )
 def test_an_unknown_command_is_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

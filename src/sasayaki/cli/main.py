@@ -24,6 +24,7 @@ from sasayaki.cli.console import (
     warnings_as_notes,
 )
 from sasayaki.cli.detect_language import DetectLanguage
+from sasayaki.cli.inspect import Inspect
 from sasayaki.cli.loading import Command
 from sasayaki.cli.models import Models
 from sasayaki.cli.transcribe import Transcribe
@@ -33,6 +34,7 @@ from sasayaki.errors import OptionError
 _COMMANDS = (
     Annotated[Transcribe, tyro.conf.subcommand("transcribe")]
     | Annotated[DetectLanguage, tyro.conf.subcommand("detect-language")]
+    | Annotated[Inspect, tyro.conf.subcommand("inspect")]
     | Annotated[Models, tyro.conf.subcommand("models")]
 )
 _DESCRIPTION = "Whisper speech recognition. `sasayaki --version` prints the version."

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import FlagConversionOff, Positional, SuppressFixed, UseAppendAction, arg
+from tyro.conf import FlagConversionOff, Positional, UseAppendAction, arg
 
 from sasayaki.cli.console import for_each, note, one_line, say, worst
 from sasayaki.cli.inputs import check_files, check_input, read_input
-from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.cli.outputs import ALL, Job, parse_formats, plan_jobs
 from sasayaki.cli.progress import Report, progress_bar
-from sasayaki.errors import OptionError
-from sasayaki.options import TEMPERATURES, TranscribeOptions, WriterOptions
+from sasayaki.cli.transcribing import TranscribingCommand
+from sasayaki.options import TranscribeOptions, WriterOptions
 from sasayaki.results import Segment, Transcription
 from sasayaki.writers import format_timestamp, prepare_folder
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transcribe(Command):
+class Transcribe(TranscribingCommand):
     """Transcribe recordings: print the text as it is found; write files when a format or folder is given.
 
     Options may be spelled with - or _, as in openai/whisper. None, none and an empty value mean None; True,
@@ -34,8 +32,6 @@ class Transcribe(Command):
 
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILE…")]
     """Recordings in any format; - reads one from standard input."""
-
-    model: Annotated[ModelOptions, arg(name="")] = field(default_factory=ModelOptions)
 
     output_format: Annotated[UseAppendAction[tuple[str, ...]], arg(aliases=["-f"])] = ()
     """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `lrc`, `ass`, `csv` (of words), `paragraphs`, `audacity`
@@ -47,17 +43,6 @@ class Transcribe(Command):
 
     verbose: bool | None = True
     """True prints each segment with its times, False only shows progress, None is silent."""
-
-    progress: bool | None = None
-    """Whether to show a progress bar on stderr; None shows it on a terminal."""
-
-    temperature_increment_on_fallback: float | None = 0.2
-    """Step from a single `--temperature` up to 1.0, tried in turn; None or 0 tries that temperature alone."""
-
-    # Options that are objects are fixed, and not shown.
-    options: Annotated[TranscribeOptions, arg(name=""), FlagConversionOff, SuppressFixed] = field(
-        default_factory=TranscribeOptions
-    )
 
     writing: Annotated[WriterOptions, arg(name=""), FlagConversionOff] = field(default_factory=WriterOptions)
 
@@ -86,23 +71,6 @@ class Transcribe(Command):
             for_each(ready, lambda job: self._transcribe(model, job, options), name=_file, debug=self.debug),
         )
 
-    def effective_options(self) -> TranscribeOptions:
-        """The options in force, with the temperatures that openai/whisper's command line would try.
-
-        Raises:
-            OptionError: when the increment is negative or not finite.
-        """
-        temperature, increment = self.options.temperature, self.temperature_increment_on_fallback
-        if increment is not None and not 0 <= increment < float("inf"):
-            raise OptionError(
-                f"temperature_increment_on_fallback must be None or a number of at least 0, got {increment}"
-            )
-        if temperature == TEMPERATURES:
-            temperature = TEMPERATURES[0]
-        if not isinstance(temperature, float):
-            return self.options
-        return replace(self.options, temperature=_ladder(temperature, increment))
-
     def _jobs(self) -> list[Job]:
         formats = parse_formats(self.output_format or ((ALL,) if self.output_dir else ()))
         folder = prepare_folder(self.output_dir or ".") if formats else Path()
@@ -113,7 +81,7 @@ class Transcribe(Command):
         return jobs
 
     def _transcribe(self, model: Whisper, job: Job, options: TranscribeOptions) -> None:
-        with progress_bar(job.file, is_shown=self._has_bar()) as report:
+        with progress_bar(job.file, is_shown=self.has_bar()) as report:
             transcription = self._collect(model, job.file, options, report)
         job.write(transcription, self.writing)
 
@@ -129,15 +97,9 @@ class Transcribe(Command):
                 _print(segment)
         return stream.collect()
 
-    def _has_bar(self) -> bool:
-        return sys.stderr.isatty() and self.verbose is not None if self.progress is None else self.progress
-
-
-def _ladder(start: float, increment: float | None) -> tuple[float, ...]:
-    if not increment:
-        return (start,)
-    steps = int((1.0 - start) / increment + 1e-6)
-    return tuple(round(start + step * increment, 6) for step in range(max(0, steps) + 1))
+    def has_bar(self) -> bool:
+        """Whether a progress bar is shown: not beside silence, unless it is asked for."""
+        return super().has_bar() and (self.verbose is not None or self.progress is True)
 
 
 def _print(segment: Segment) -> None:

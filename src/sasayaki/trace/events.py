@@ -19,6 +19,9 @@ import numpy.typing as npt
 class TranscriptionStarted:
     """A recording is about to be transcribed."""
 
+    model: str
+    """Name that the model was loaded by."""
+
     duration: float
     """Length of the recording in seconds."""
 

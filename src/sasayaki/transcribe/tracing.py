@@ -17,6 +17,7 @@ def record_start(
     tracer: Tracer,
     options: TranscribeOptions,
     *,
+    model: str,
     duration: float,
     language: str,
     language_probs: Mapping[str, float] | None,
@@ -24,7 +25,11 @@ def record_start(
     """Record that a recording of `duration` seconds is about to be transcribed."""
     tracer.trace.record(
         TranscriptionStarted(
-            duration=duration, language=language, language_probs=language_probs, options=plain_options(options)
+            model=model,
+            duration=duration,
+            language=language,
+            language_probs=language_probs,
+            options=plain_options(options),
         )
     )
 
