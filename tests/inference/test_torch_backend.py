@@ -20,6 +20,8 @@ from sasayaki.inference.base import AudioFeatures, Row
 from sasayaki.inference.torch_backend import TorchInference
 from sasayaki.inference.torch_cache import SelfAttentionCache
 from sasayaki.inference.torch_model import kv_cache
+from sasayaki.model import Whisper
+from tests.decoding.scripts import SMALL_ENGLISH
 from tests.models import random_checkpoint, random_mel, tiny_dims
 from tests.reference.numpy_whisper import NumpyWhisper
 
@@ -279,6 +281,14 @@ def test_threads_are_set_only_when_given() -> None:
 def test_options_that_cannot_be_used_are_named(options: dict[str, object]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         TorchInference(CHECKPOINT, **options)
+
+
+def test_the_device_is_told() -> None:
+    """`Whisper.device` said `cpu` of a model on a GPU; weights of the meta device have no values, but a place."""
+    assert str(ENGINE.device) == "cpu"
+    elsewhere = TorchInference(CHECKPOINT, device="cpu")
+    elsewhere.model.to("meta")
+    assert Whisper(elsewhere, SMALL_ENGLISH).device == "meta"
 
 
 def test_a_gpu_that_is_not_there_is_an_error() -> None:

@@ -69,6 +69,11 @@ class TorchInference:
         """Sizes of the model."""
         return self.model.dims
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are, and where logits come from."""
+        return self.model.device
+
     def encode(self, mel: Array) -> list[AudioFeatures]:
         """Encode log-mel windows, (n_audio, n_mels, n_frames) float NumPy or torch, into one item each.
 
