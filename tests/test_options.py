@@ -369,6 +369,34 @@ def test_wrong_options_of_a_recording_are_refused_by_name(wrong: dict[str, Any])
         TranscribeOptions(**wrong)
 
 
+NOTHING_USEFUL: list[Any] = [
+    *(np.array(value) for value in (5, "x", [1, 2], [], [[0.5]], [None])),
+    *(10**400, -(10**400), NAN, INF, 1j, 5e-324),
+    *("", " ", ",", "x" * 9999, "\ud800", "\0", "@no-such-file", "regex:("),
+    *(b"", b"x", bytearray(b"x"), object(), int, len, {}, {1: 2}, {None}, [[1]], [None], [10**400], range(3)),
+]
+
+
+@pytest.mark.parametrize("cls", [DecodingOptions, TranscribeOptions])
+@pytest.mark.parametrize("value", NOTHING_USEFUL, ids=lambda value: repr(value)[:30])
+def test_any_value_is_taken_or_refused_by_name(cls: type[WindowOptions], value: Any) -> None:
+    """B06: never another error, from deep within, about something that nobody gave."""
+    refusals = {}
+    for name in (field.name for field in dataclasses.fields(cls)):
+        try:
+            cls(**{name: value})
+        except OptionError as error:
+            refusals[name] = str(error)
+    assert refusals
+    assert all(name.removesuffix("s") in refusal for name, refusal in refusals.items())
+
+
+@pytest.mark.parametrize("name", ["beam_size", "best_of"])
+def test_more_hypotheses_than_fit_any_memory_are_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=f"{name} must be at most 10000, got 10001"):
+        TranscribeOptions(**{name: 10_001})
+
+
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [("0", (0.0,)), ("", ()), ("1,2.5, 3", (1.0, 2.5, 3.0)), ([0, 10], (0.0, 10.0)), ((4,), (4.0,))],

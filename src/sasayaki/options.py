@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from sasayaki.errors import OptionError
 from sasayaki.grammar import Grammar
@@ -21,6 +21,9 @@ from sasayaki.phrases import parse_phrases
 
 TASKS = ("transcribe", "translate")
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+MAX_HYPOTHESES = 10_000
+"""Most beams or samples of a window: more logits than these have fit no memory."""
+
 BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
 VOICE_DETECTORS = ("auto", "silero", "energy", "off")
@@ -138,8 +141,10 @@ class WindowOptions:
         _one_of("task", self.task, self._tasks())
         self._check_language()
         self._check_constraints()
-        for name in ("sample_len", "best_of", "beam_size", "n_best"):
+        for name in ("sample_len", "n_best"):
             _whole_number(name, getattr(self, name), least=1)
+        for name in ("best_of", "beam_size"):
+            _whole_number(name, getattr(self, name), least=1, most=MAX_HYPOTHESES)
         _whole_number("seed", self.seed, least=0)
         _real_number("patience", self.patience)
         _real_number("length_penalty", self.length_penalty, least=0, most=1)
@@ -300,7 +305,8 @@ class TranscribeOptions(WindowOptions):
     """With `multilingual`, a window keeps the language of the one before it unless its own is at least this likely."""
 
     clip_timestamps: str | Sequence[float] = "0"
-    """Stretches to transcribe, `start,end,start,end,…` in seconds; the last end may be left out."""
+    """Stretches to transcribe in the order given, `start,end,start,end,…` in seconds; the last end may be left
+    out."""
 
     vad: str = "auto"
     """What finds voice activity: `silero`, a small network; `energy`, how loud the audio is; `auto` for Silero where
@@ -322,7 +328,7 @@ class TranscribeOptions(WindowOptions):
         WindowOptions.__post_init__(self)
         if isinstance(self.temperature, str):
             raise OptionError(f"temperature must be a number or several, got {self.temperature!r}")
-        if isinstance(self.temperature, Iterable):
+        if _is_collection(self.temperature):
             self._keep("temperature", tuple(self.temperature))
         for temperature in self.temperatures:
             _temperature(temperature)
@@ -431,7 +437,7 @@ def parse_suppress_tokens(value: str | Sequence[int] | Iterable[int] | None) -> 
         return ()
     if isinstance(value, str):
         entries: list[Any] = [entry for entry in value.replace(",", " ").split() if entry]
-    elif isinstance(value, Iterable):
+    elif _is_collection(value):
         entries = list(value)
     else:
         raise OptionError(f"suppress_tokens must be token ids or a comma-separated string, got {value!r}")
@@ -446,7 +452,7 @@ def parse_languages(value: str | Iterable[str] | None) -> tuple[str, ...] | None
     """
     if value is None:
         return None
-    if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+    if not isinstance(value, str) and not _is_collection(value):
         raise OptionError(f"languages must be codes or names such as 'de,en' or ['de', 'en'], got {value!r}")
     entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
     codes = tuple(dict.fromkeys(to_language_code(entry) for entry in entries))
@@ -456,16 +462,18 @@ def parse_languages(value: str | Iterable[str] | None) -> tuple[str, ...] | None
 
 
 def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
-    """Seconds of the option `clip_timestamps`, checked to be rising starts and ends.
+    """Seconds of the option `clip_timestamps`: starts and ends in turn, clips in the order given.
 
     Raises:
         OptionError: when an entry is not a number of seconds, or a clip ends before it starts.
     """
     try:
-        entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else list(value)
-        seconds = tuple(float(entry) for entry in entries)
-    except (TypeError, ValueError):
-        raise OptionError(f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}") from None
+        entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
+        seconds = tuple(float(entry) for entry in entries) if _is_collection(entries) else None
+    except (TypeError, ValueError, OverflowError):
+        seconds = None
+    if seconds is None:
+        raise OptionError(f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}")
     for second in seconds:
         _real_number("clip_timestamps", second, least=0)
     for start, end in zip(seconds[::2], seconds[1::2], strict=False):
@@ -478,22 +486,35 @@ def _warn(message: str) -> None:
     warnings.warn(message, stacklevel=4)  # the caller of the dataclass
 
 
+def _is_collection(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value holds any number of others; text and mappings do not count."""
+    if isinstance(value, (str, bytes, bytearray, Mapping)):
+        return False
+    try:
+        iter(value)  # type: ignore[call-overload]
+    except TypeError:  # a NumPy array without dimensions is an Iterable, but not by this
+        return False
+    return True
+
+
 def _one_of(name: str, value: object, known: Sequence[str]) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise OptionError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
-def _whole_number(name: str, value: object, *, least: int) -> None:
+def _whole_number(name: str, value: object, *, least: int, most: int | None = None) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise OptionError(f"{name} must be a whole number or None, got {value!r}")
     if int(value) < least:
         raise OptionError(f"{name} must be at least {least}, got {value}")
+    if most is not None and int(value) > most:
+        raise OptionError(f"{name} must be at most {most}, got {value}")
 
 
 def _objects(name: str, value: object, *, method: str) -> tuple[object, ...]:
-    members = tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)) else (value,)
+    members = tuple(value) if _is_collection(value) else (value,)
     for member in members:
         if isinstance(member, type) or not callable(getattr(member, method, None)):
             raise OptionError(f"{name} must hold objects with a method {method}, got {member!r}")
@@ -531,14 +552,14 @@ def _temperature(value: object) -> None:
 
 
 def _flag(name: str, value: object) -> None:
-    if value not in (True, False):
+    if getattr(value, "shape", ()) or value not in (True, False):
         raise OptionError(f"{name} must be true or false, got {value!r}")
 
 
 def _text_or_tokens(name: str, value: object) -> str | tuple[int, ...] | None:
     if value is None or isinstance(value, str):
         return value
-    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+    if not _is_collection(value):
         raise OptionError(f"{name} must be text or token ids, got {value!r}")
     return tuple(_token_id(name, token, least=0) for token in value)
 
