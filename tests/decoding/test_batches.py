@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 
 import sasayaki
 from sasayaki.errors import OptionError
+from sasayaki.inference.base import Row
 from sasayaki.model import Whisper
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult
@@ -132,18 +133,33 @@ def test_a_seed_gives_the_same_text_in_any_order_alone_or_batched(case: int) -> 
 
 # Real weights
 
-RECORDINGS = ("en_jfk.mp3", "en_lj_LJ001-0002.mp3", "en_fox.ogg", "en_ast_privacy-prompt.gsm")
+RECORDINGS = (
+    "en_jfk.mp3",
+    "en_lj_LJ001-0002.mp3",
+    "en_fox.ogg",
+    "en_ast_privacy-prompt.gsm",
+    "en_lj_LJ001-0008.mp3",
+    "en_libri_367-130732-0006.flac",
+    "en_watson_weather.ogg",
+    "en_ast_conf-waitforleader.gsm",
+)
+PROMPT_LENGTHS = (0, 223, 8, 111, 1, 222, 50, 200)
+N_TOKENS = 8
 
 
 def real_options(model: Whisper) -> list[DecodingOptions]:
     """Beams of all sizes and samples, prompts from nothing to all that the context holds."""
     prompt = model.tokenizer.encode(" Thunderstorms could produce large hail, isolated tornadoes and heavy rain." * 20)
     searches = [{"beam_size": 1}, {"beam_size": 5}, {"temperature": 0.6, "best_of": 2}, {"beam_size": 3}]
-    lengths = [0, 223, 8, 111]
+    searches += [{"beam_size": 2}, {"beam_size": 4}, {}, {"beam_size": 5, "without_timestamps": True}]
     return [
-        DecodingOptions(language="en", prompt=prompt[:length], sample_len=10, **search)
-        for length, search in zip(lengths, searches, strict=True)
+        DecodingOptions(language="en", prompt=prompt[:length], sample_len=N_TOKENS, **search)
+        for length, search in zip(PROMPT_LENGTHS, searches, strict=True)
     ]
+
+
+def mel_of(recording: str) -> np.ndarray:
+    return sasayaki.log_mel_spectrogram(sasayaki.pad_or_trim(sasayaki.load_audio(DATA / recording)))
 
 
 def facts(result: DecodingResult) -> list[tuple[tuple[int, ...], str]]:
@@ -161,18 +177,36 @@ def one_thread() -> Iterator[None]:
 
 @pytest.mark.weights
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("backend", ["openvino", "torch"])
-def test_real_windows_decode_together_as_they_do_alone(backend: str) -> None:
+@pytest.mark.parametrize(("name", "backend", "n_audio"), [("base", "openvino", 8), ("tiny.en", "torch", 4)])
+def test_real_windows_decode_together_as_they_do_alone(
+    real_model: Callable[[str, str], Whisper], name: str, backend: str, n_audio: int
+) -> None:
     """B163, at float32: the same tokens in another order; sums differ by rounding alone."""
-    try:
-        model = sasayaki.load_model("tiny.en", backend=backend, precision="float32", local_files_only=True)
-    except sasayaki.ModelNotFoundError as error:
-        pytest.skip(str(error))
-    mels = [sasayaki.log_mel_spectrogram(sasayaki.pad_or_trim(sasayaki.load_audio(DATA / name))) for name in RECORDINGS]
-    audios, options = model.embed_audio(np.stack(mels)), real_options(model)
+    model = real_model(name, backend)
+    mels = [mel_of(recording) for recording in RECORDINGS[:n_audio]]
+    audios, options = model.embed_audio(np.stack(mels)), real_options(model)[:n_audio]
     alone = [model.decode(audio, each) for audio, each in zip(audios, options, strict=True)]
-    order = [3, 0, 2, 1]
+    order = [*range(1, n_audio, 2), *range(0, n_audio, 2)][::-1]
     for place, result in zip(order, model.decode(audios[order], [options[i] for i in order]), strict=True):
         assert facts(result) == facts(alone[place])
         sums = [each.sum_logprob for each in alone[place].hypotheses]
         assert [each.sum_logprob for each in result.hypotheses] == pytest.approx(sums, abs=2e-3)
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("recording", RECORDINGS[:3])
+def test_real_scores_are_those_of_the_tokens_fed_again(
+    real_model: Callable[[str, str], Whisper], recording: str
+) -> None:
+    """B27, at float32: all tokens at once in a fresh session, against step by step through all reorders."""
+    model = real_model("tiny.en", "openvino")
+    window = mel_of(recording)
+    (audio,) = model.inference.encode(window[None])
+    result = model.decode(window, beam_size=5, sample_len=60)
+    initial = model.tokenizer.with_language("en", "transcribe").sot_sequence
+    for hypothesis in result.hypotheses:
+        fed = (*initial, *hypothesis.tokens)
+        reads = tuple(range(len(initial) - 1, len(fed) - 1))
+        logits = model.inference.start().forward([Row(audio, fed, read=reads)])[0].astype(np.float64)
+        own = logits[range(len(reads)), hypothesis.tokens] - np.logaddexp.reduce(logits, axis=-1)
+        assert hypothesis.token_raw_logprobs == pytest.approx(own.tolist(), abs=1e-4)

@@ -20,7 +20,7 @@ from tests.decoding.scripts import (
 from tests.reference.slow_decoder import NothingToSampleError, SlowDecoder, SlowResult
 
 N_CASES = int(os.environ.get("SASAYAKI_FUZZ_CASES", "300"))
-"""Set the environment variable for a longer search; every case has its own number."""
+"""Set the environment variable for a longer search, such as 12000 (two minutes); every case has its own number."""
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -62,6 +62,8 @@ def compare(result: DecodingResult, expected: SlowResult, where: str) -> None:
         assert result.language_probs is None, where
     else:
         assert result.language_probs == pytest.approx(expected.language_probs, abs=1e-5), where
+    scores = sorted((slow.score for slow in expected.hypotheses), reverse=True)
+    assert [h.score for h in result.hypotheses] == pytest.approx(scores, abs=1e-4), where
     found = {(h.tokens, h.stop == "eot"): (h.sum_logprob, h.score) for h in result.hypotheses}
     assert len(result.hypotheses) == len(expected.hypotheses), where
     for slow in expected.hypotheses:

@@ -294,7 +294,7 @@ def run_arrivals(
     return results
 
 
-@pytest.mark.parametrize("order", range(25))
+@pytest.mark.parametrize("order", range(50))
 def test_tasks_that_join_and_leave_at_any_step_decode_as_they_do_alone(order: int) -> None:
     """B167: a request took over the history or the filters of the one whose place it got."""
     draw = random.Random(order)
