@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sasayaki.decoding import recorder, stages, task
 from sasayaki.decoding.stages import N_CANDIDATES
 from sasayaki.model import Whisper
 from sasayaki.trace import (
@@ -18,6 +20,7 @@ from sasayaki.trace import (
     Trace,
     TranscriptionStarted,
 )
+from sasayaki.transcribe import tracing
 from tests.decoding.scripts import mel, outcome
 from tests.fakes import EOT, SOT, TIMESTAMP_BEGIN, TRANSCRIBE, ScriptedInference, byte_tokenizer, one_hot, say, text, ts
 from tests.trace.examples import random_model, trace_of, watched_model
@@ -48,6 +51,20 @@ def test_transcriptions_are_the_same_with_and_without_a_trace() -> None:
     audio = np.zeros(16_000 * 70, np.float32)
     plain = random_model(eot=2.0).transcribe(audio, language="en", sample_len=12)
     assert random_model(eot=2.0).transcribe(audio, language="en", sample_len=12, trace=Trace()) == plain
+
+
+def test_nothing_of_the_recorder_runs_without_a_trace() -> None:
+    """`benchmarks/trace_off.py` measures what is left."""
+    run: set[str] = set()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: run.add(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        random_model().decode(mel(0.0), language="en", beam_size=3)
+        random_model(eot=2.0).transcribe(np.zeros(16_000, np.float32), language="en", sample_len=4)
+    finally:
+        sys.setprofile(before)
+    assert task.__file__ in run
+    assert not run & {module.__file__ for module in (recorder, stages, tracing)}
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
