@@ -4,7 +4,8 @@
     measure_beams.py MANIFEST --table beams.jsonl
 
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings; all English ones that fit
-one window are decoded. Each is encoded once and decoded in all ways in one batch, so only the search differs. Cost is
+one window are decoded. A run that was stopped goes on behind what OUT has. Each recording is encoded once and decoded
+in all ways in one batch, so only the search differs. Cost is
 counted and not timed: a step is a call of the decoder, a row a hypothesis in it. Texts are compared as
 openai/whisper's normaliser leaves them, so the table needs the packages openai-whisper and RapidFuzz.
 """
@@ -70,12 +71,15 @@ def decode_all(arguments: argparse.Namespace) -> None:
     """Write one JSON line for each model, recording and way."""
     import sasayaki
 
+    done = {(line["model"], line["file"]) for line in read_lines(arguments.out)}
     for name in arguments.models:
         model = sasayaki.load_model(name, threads=arguments.threads)
         sizes = {"n_text_ctx": model.dims.n_text_ctx, "n_vocab": model.dims.n_vocab}
         rows = [row for row in labelled(arguments.manifest, "en") if float(row["seconds"]) <= 30]
         ways = {name: way for name, way in WAYS.items() if arguments.with_bound or way.get("beam_stop") != "bound"}
         for row in rows[:: arguments.every]:
+            if (name, row["file"]) in done:
+                continue
             samples = sasayaki.pad_or_trim(sasayaki.load_audio(arguments.manifest.parent / row["file"]))
             (audio,) = model.inference.encode(sasayaki.log_mel_spectrogram(samples, model.dims.n_mels)[None])
             tokenizer = model.tokenizer.with_language("en", "transcribe")
@@ -83,11 +87,17 @@ def decode_all(arguments: argparse.Namespace) -> None:
                 CountingTask(audio, tokenizer, DecodingOptions(**{"language": "en", "beam_size": 5, **way}), **sizes)
                 for way in ways.values()
             ]
+            lines = []
             for way, task, result in zip(ways, tasks, run_tasks(model.inference, tasks), strict=True):
                 line = {"model": name, "way": way, "file": row["file"], "text": result.text}
-                line |= {"steps": task.n_steps, "rows": task.n_rows}
-                with arguments.out.open("a", encoding="utf-8") as out:
-                    print(json.dumps(line, ensure_ascii=False), file=out)
+                lines.append(json.dumps({**line, "steps": task.n_steps, "rows": task.n_rows}, ensure_ascii=False))
+            with arguments.out.open("a", encoding="utf-8") as out:
+                print(*lines, sep="\n", file=out)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """What was written so far."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def table(arguments: argparse.Namespace) -> None:
@@ -98,8 +108,7 @@ def table(arguments: argparse.Namespace) -> None:
     normalise = EnglishTextNormalizer()
     references = {row["file"]: normalise(row["text"]).split() for row in labelled(arguments.manifest, "en")}
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for text in arguments.table.read_text("utf-8").splitlines():
-        line = json.loads(text)
+    for line in read_lines(arguments.table):
         groups[line["model"], line["way"]].append(line)
     print("| model | search | recordings | words | edits | WER % | steps | rows |")
     print("|---|---|---|---|---|---|---|---|")

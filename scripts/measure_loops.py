@@ -4,10 +4,11 @@
     measure_loops.py MANIFEST --table loops.jsonl
 
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The first form transcribes
-and writes one JSON line for each recording and setting; the second prints a table. A loop is counted by words and
-not by tokens, so that it does not ask the detector about itself: one to eight words said at least `MIN_REPEATS`
-times on end, or a text that compresses better than 2.4. The word error rate is that of texts as openai/whisper's
-normaliser leaves them, so the table needs the packages openai-whisper and RapidFuzz.
+and writes one JSON line for each recording and setting, and may be stopped at any time: it goes on behind what the
+file has. The second prints a table. A loop is counted by words and not by tokens, so that it does not ask the
+detector about itself: one to eight words said at least `MIN_REPEATS` times on end, or a text that compresses better
+than 2.4. The word error rate is that of texts as openai/whisper's normaliser leaves them, so the table needs the
+packages openai-whisper and RapidFuzz.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ Samples = npt.NDArray[np.float32]
 SAMPLE_RATE = 16_000
 MIN_REPEATS = 8
 NOISES = ("white", "pink", "radio", "modulated")
+N_SEED = 2
 SNRS_DB = (0, -5, -10)
 SETTINGS: dict[str, dict[str, Any]] = {
     "greedy": {"beam_size": None, "temperature": 0.0, "condition_on_previous_text": False},
@@ -80,9 +83,10 @@ def materials(manifest: Path) -> Iterator[Material]:
     with manifest.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["language"] == "en"]
     folder = manifest.parent
-    for kind in NOISES:
-        yield Material("noise", kind, noise(kind, 120))
-    chosen = [row for row in rows if 7 <= float(row["seconds"]) <= 17 and row["text"].strip()][::2]
+    for seed in range(N_SEED):
+        for kind in NOISES:
+            yield Material("noise", f"{kind} {seed}", noise(kind, 120, seed))
+    chosen = [row for row in rows if 7 <= float(row["seconds"]) <= 17 and row["text"].strip()]
     for number, group in enumerate(_windows(chosen, seconds=29)):
         speech = np.concatenate([load_audio(folder / row["file"]) for row in group])
         text = " ".join(row["text"] for row in group)
@@ -134,23 +138,37 @@ def transcribe_all(arguments: argparse.Namespace) -> None:
     """Write one JSON line for each model, setting, guard and recording."""
     import sasayaki
 
+    done = {key_of(line) for line in read_lines(arguments.out)}
+    chosen = [
+        material
+        for number, material in enumerate(materials(arguments.manifest))
+        if material.kind == "noise" or number % arguments.every == 0
+    ]
     for name in arguments.models:
         model = sasayaki.load_model(name, threads=arguments.threads)
-        for number, material in enumerate(materials(arguments.manifest)):
-            if material.kind != "noise" and number % arguments.every:
+        for setting, material, guard in product(arguments.settings, chosen, arguments.guards):
+            line: dict[str, Any] = {"model": name, "setting": setting, "guard": guard}
+            line |= {"kind": material.kind, "label": material.label, "text": material.text}
+            if key_of(line) in done:
                 continue
-            for setting in arguments.settings:
-                for guard in arguments.guards:
-                    options = {**SETTINGS[setting], "loop_guard": guard == "on"}
-                    result = model.transcribe(material.samples, language="en", **options)
-                    line = {"model": name, "kind": material.kind, "label": material.label, "text": material.text}
-                    line |= {"setting": setting, "guard": guard}
-                    line["segments"] = [
-                        [each.start, each.end, each.text, each.compression_ratio, len(each.attempts)]
-                        for each in result.segments
-                    ]
-                    with arguments.out.open("a", encoding="utf-8") as out:
-                        print(json.dumps(line, ensure_ascii=False), file=out)
+            options = {**SETTINGS[setting], "loop_guard": guard == "on"}
+            result = model.transcribe(material.samples, language="en", **options)
+            line["segments"] = [
+                [each.start, each.end, each.text, each.compression_ratio, len(each.attempts)]
+                for each in result.segments
+            ]
+            with arguments.out.open("a", encoding="utf-8") as out:
+                print(json.dumps(line, ensure_ascii=False), file=out)
+
+
+def key_of(line: dict[str, Any]) -> tuple[str, ...]:
+    """What was transcribed, and how."""
+    return tuple(line[name] for name in ("model", "setting", "guard", "kind", "label"))
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """What was written so far."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def is_loop(line: dict[str, Any]) -> bool:
@@ -170,9 +188,8 @@ def table(path: Path) -> None:
         got = "".join(segment[2] for segment in line["segments"])
         return int(Levenshtein.distance(normalise(line["text"]).split(), normalise(got).split()))
 
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-    for line in lines:
+    for line in read_lines(path):
         groups[line["model"], line["kind"], line["setting"], line["guard"]].append(line)
     print("| model | material | setting | guard | recordings | with a loop | words | WER % | decodes of a window |")
     print("|---|---|---|---|---|---|---|---|---|")
