@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "sasayaki"
 
-FOUNDATION = {"errors", "languages", "audio.constants", "grammar", "options", "phrases", "results", "trace"}
+FOUNDATION = {"errors", "languages", "audio.constants", "grammar", "options", "phrases", "records", "results", "trace"}
 """Layers 0 and 1: everyone may import them."""
 
 FACE = {"__init__", "functions", "spectrogram"}
@@ -24,7 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "grammar": {"errors"},
     "phrases": {"errors"},
     "options": {"errors", "languages", "grammar", "phrases"},
-    "results": {"errors", "languages", "options"},
+    "records": {"errors"},
+    "results": {"errors", "languages", "options", "records"},
     "trace": {"errors"},
     # 2
     "audio": FOUNDATION,

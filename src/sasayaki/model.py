@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import sasayaki
 from sasayaki.audio import AudioSource
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
@@ -25,16 +26,13 @@ from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
 from sasayaki.options import DecodingOptions, TranscribeOptions, override, parse_languages
+from sasayaki.records import to_plain
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.trace import Trace
-from sasayaki.transcribe.driver import Driver
-from sasayaki.transcribe.language import recording_language
-from sasayaki.transcribe.loop import Assignment, transcribe_recording
-from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.start import Run, start
 from sasayaki.transcribe.stop import Cancel, Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
-from sasayaki.transcribe.tracing import record_start
 
 __all__ = ["SegmentStream", "Whisper", "available_models", "get_model", "list_models", "load_model"]
 
@@ -165,6 +163,7 @@ class Whisper:
         progress: Progress | None = None,
         cancel: Cancel | None = None,
         time_limit: float | None = None,
+        journal: str | os.PathLike[str] | None = None,
         trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
@@ -176,6 +175,8 @@ class Whisper:
             progress: called after each window with the seconds done and the seconds there are.
             cancel: asked before each step of the decoder; True ends the transcription.
             time_limit: seconds after which the transcription ends, reading included; None sets no limit.
+            journal: file that keeps every window as soon as it is final; the same transcription goes on from there
+                after a crash. The file stays; None keeps none.
             trace: what to record every window and step into; None records nothing.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
@@ -183,9 +184,11 @@ class Whisper:
         Raises:
             OptionError: an option cannot be used, or does not fit the model.
             AudioError: the audio cannot be read.
+            OutputError: the journal cannot be read or written.
             StoppedError: `cancel` or `time_limit` ended it; the error has the segments that were final.
         """
-        return self._start(audio, Stop(cancel, time_limit), progress, trace, options, overrides).collect()
+        run = self._run(Stop(cancel, time_limit), progress, journal, trace)
+        return start(self._decoder, audio, self._settle(options, overrides), run).collect()
 
     def stream(
         self,
@@ -194,6 +197,7 @@ class Whisper:
         progress: Progress | None = None,
         cancel: Cancel | None = None,
         time_limit: float | None = None,
+        journal: str | os.PathLike[str] | None = None,
         trace: Trace | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
@@ -203,55 +207,18 @@ class Whisper:
         Arguments and errors are those of `transcribe`. Options are checked, the audio is read and its language is
         settled at once; windows are decoded as segments are asked for. Closing the iterator ends the transcription.
         """
-        return self._start(audio, Stop(cancel, time_limit), progress, trace, options, overrides)
-
-    def _start(
-        self,
-        audio: AudioSource,
-        stop: Stop,
-        progress: Progress | None,
-        trace: Trace | None,
-        options: TranscribeOptions | None,
-        overrides: Mapping[str, Any],
-    ) -> SegmentStream:
-        settled = self._settle(options, overrides)
-        recording = Recording.open(audio, self.dims.n_mels, check=stop.check)
-        try:
-            return self._run(Driver(self._decoder, recording, stop.check), settled, progress, trace)
-        except BaseException:
-            recording.close()
-            raise
+        run = self._run(Stop(cancel, time_limit), progress, journal, trace)
+        return start(self._decoder, audio, self._settle(options, overrides), run)
 
     def _run(
-        self, driver: Driver, options: TranscribeOptions, progress: Progress | None, trace: Trace | None
-    ) -> SegmentStream:
-        recording, tracer = driver.recording, self._tracer(trace)
-        language, probs = self._language(driver, options)
-        if tracer:
-            record_start(
-                tracer,
-                options,
-                model=self.name,
-                duration=recording.duration,
-                language=language,
-                language_probs=probs,
-            )
-        work = Assignment(
-            recording.content_frames,
-            options,
-            self.tokenizer.with_language(language, options.task),
-            n_text_ctx=self.dims.n_text_ctx,
-            tracer=tracer,
-        )
-        return SegmentStream(
-            driver.run(transcribe_recording(work, work.begin(language))),
-            language=language,
-            language_probs=probs,
-            duration=recording.duration,
-            options=options,
-            progress=progress,
-            release=recording.close,
-        )
+        self,
+        stop: Stop,
+        progress: Progress | None,
+        journal: str | os.PathLike[str] | None,
+        trace: Trace | None,
+    ) -> Run:
+        model = {"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)}
+        return Run(stop, progress, journal, self._tracer(trace), model)
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
         settled = override(options or TranscribeOptions(), overrides)
@@ -265,14 +232,6 @@ class Whisper:
 
     def _tracer(self, trace: Trace | None) -> Tracer | None:
         return None if trace is None else Tracer(trace, self.inference, self.alignment_heads)
-
-    def _language(self, driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:
-        if options.language is not None:
-            return to_language_code(options.language), None
-        if not self.is_multilingual or not driver.recording.content_frames:
-            return next(iter(allowed_languages(self.tokenizer, parse_languages(options.languages)))), None
-        detected = driver.find(recording_language(options))
-        return detected.code, detected.probs
 
     def _encode(self, mel: Array) -> tuple[list[AudioFeatures], bool]:
         """Encoded windows of a mel or of encoder output, and whether it was a single one."""
@@ -376,5 +335,5 @@ def _english_only(options: TranscribeOptions) -> TranscribeOptions:
     code = None if options.language is None else to_language_code(options.language)
     if code not in (None, "en") or options.task != "transcribe":
         asked = f"language={options.language!r}, task={options.task!r}"
-        warnings.warn(f"an English-only model transcribes English; {asked} is not used", stacklevel=5)
+        warnings.warn(f"an English-only model transcribes English; {asked} is not used", stacklevel=4)
     return replace(options, language="en", task="transcribe", multilingual=False)

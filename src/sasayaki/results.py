@@ -6,10 +6,10 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any
 
 from sasayaki.options import TranscribeOptions
+from sasayaki.records import to_plain
 
 
 class Record:
@@ -41,7 +41,8 @@ class Record:
 
         What is not finite becomes None. Arrays (`audio_features`) and objects (`options.scorers`) are left out.
         """
-        return _plain_fields(self)
+        plain: dict[str, Any] = to_plain(self)
+        return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,22 +284,3 @@ class Transcription(Record):
 def mean_probability(words: Sequence[WordScore]) -> float:
     """Mean probability of some words; NaN for none."""
     return sum(word.probability for word in words) / len(words) if words else math.nan
-
-
-def _plain_fields(value: Any) -> dict[str, Any]:
-    plain = (f for f in dataclasses.fields(value) if not (f.metadata.get("is_array") or f.metadata.get("is_object")))
-    return {f.name: _plain(getattr(value, f.name)) for f in plain}
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain_fields(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return float(value) if math.isfinite(value) else None
-    return value

@@ -9,8 +9,8 @@ from typing import Any
 
 from sasayaki.errors import OutputError
 from sasayaki.options import WriterOptions
+from sasayaki.records import from_plain
 from sasayaki.results import Segment, Transcription
-from sasayaki.writers.records import from_plain
 
 SCHEMA_VERSION = 1
 """Raised when a field changes its meaning or goes; fields that are added leave it as it is."""

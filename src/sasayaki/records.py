@@ -1,4 +1,4 @@
-"""Records of results from the plain values that `Record.to_dict` makes of them."""
+"""Frozen dataclasses as plain values, such as JSON holds, and back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,32 @@ import math
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sasayaki.errors import OptionError, OutputError
 
 T = TypeVar("T")
+
+
+def to_plain(value: Any) -> Any:
+    """Dicts, lists, strings, booleans and numbers; what is not finite becomes None.
+
+    Fields of dataclasses that are arrays or objects (`is_array`, `is_object` in their metadata) are left out.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        hidden = ("is_array", "is_object")
+        kept = (f for f in dataclasses.fields(value) if not any(f.metadata.get(name) for name in hidden))
+        return {f.name: to_plain(getattr(value, f.name)) for f in kept}
+    if isinstance(value, Mapping):
+        return {key: to_plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_plain(entry) for entry in value]
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def from_plain(kind: type[T], plain: object, place: str = "") -> T:
@@ -33,7 +54,7 @@ def from_plain(kind: type[T], plain: object, place: str = "") -> T:
         if field.name in plain:
             values[field.name] = _value(hint, plain[field.name], inside)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise OutputError(f"{inside} is missing; is this the JSON of a transcription?")
+            raise OutputError(f"{inside} is missing; is this the JSON of a {kind.__name__}?")
     try:
         return kind(**values)
     except OptionError as error:
