@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 HEAVY: dict[str, set[str]] = {
     "av": {"audio"},
+    "fsspec": {"cli"},
     "huggingface_hub": {"checkpoints"},
     "llguidance": {"decoding"},
     "openvino": {"inference"},

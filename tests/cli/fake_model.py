@@ -8,10 +8,10 @@ import types
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import sasayaki
-from sasayaki.errors import AudioError, ModelNotFoundError
+from sasayaki.errors import AudioError, ModelNotFoundError, StoppedError
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
 from sasayaki.transcribe.context import Context
@@ -64,7 +64,8 @@ def _window(segment: Segment) -> WindowResult:
 class FakeModel:
     """Answers every recording with `segments`; a recording's content may ask for trouble instead.
 
-    Content `broken` is no audio, `crash` is a fault of the program, `slow` never ends, `interrupt` is Ctrl-C.
+    Content `broken` is no audio, `crash` is a fault of the program, `slow` never ends, `stopped` takes too long,
+    `interrupt` is Ctrl-C.
     """
 
     segments: tuple[Segment, ...] = SEGMENTS
@@ -74,6 +75,7 @@ class FakeModel:
     n_loads: int = 0
     heard: list[str | bytes] = field(default_factory=list)
     options: list[TranscribeOptions] = field(default_factory=list)
+    time_limits: list[float | None] = field(default_factory=list)
 
     def load(self, name: str, device: str = "auto", download_root: str | None = None, **arguments: Any) -> FakeModel:
         """Stands in for `sasayaki.load_model`."""
@@ -87,13 +89,18 @@ class FakeModel:
 
     def stream(
         self,
-        audio: str | bytes,
+        audio: str | bytes | IO[bytes],
         *,
+        time_limit: float | None = None,
+        journal: Path | None = None,
         progress: Callable[[float, float], None] | None = None,
         options: TranscribeOptions | None = None,
     ) -> SegmentStream:
         """Stands in for `Whisper.stream`."""
+        if not isinstance(audio, (str, bytes)):
+            audio = audio.read()
         content = audio if isinstance(audio, bytes) else Path(audio).read_bytes()
+        self.time_limits.append(time_limit)
         if content == b"broken":
             raise AudioError(f"{audio!r} cannot be read as a recording")
         self.heard.append(audio)
@@ -108,6 +115,8 @@ class FakeModel:
             yield each
             if content == b"crash":
                 raise RuntimeError("a fault\nof two lines")
+            if content == b"stopped":
+                raise StoppedError("the transcription took longer than time_limit=5", reason="time_limit")
             if content == b"interrupt":
                 raise KeyboardInterrupt
             if content == b"slow":

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import sasayaki
+from sasayaki.cli import console
 from sasayaki.cli.main import main
 from sasayaki.errors import AudioError
 from sasayaki.options import TranscribeOptions
@@ -57,6 +58,20 @@ def test_help_tells_every_option_with_its_default(capsys: pytest.CaptureFixture[
     for each in fields(TranscribeOptions):
         assert (f"--{each.name.replace('_', '-')} " in told) == ("is_object" not in each.metadata)
     assert "(default: 0.0,0.2,0.4,0.6,0.8,1.0)" in told
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--tyro-print-completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "sasayaki" in script
+    assert "--output-format" in script
+
+
+def test_every_exit_code_is_in_the_documents() -> None:
+    table = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for code in (console.DONE, console.FAILED, console.BAD_INPUT, console.STOPPED, console.INTERRUPTED):
+        assert f"\n| {code} | " in table
 
 
 @pytest.mark.parametrize(

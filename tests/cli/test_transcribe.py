@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from sasayaki.cli import outputs
 from sasayaki.cli.loading import ModelOptions
 from sasayaki.cli.main import main, parse
 from sasayaki.cli.transcribe import Transcribe
@@ -24,7 +23,7 @@ from sasayaki.grammar import Grammar
 from sasayaki.options import TranscribeOptions, WriterOptions
 from sasayaki.results import Segment
 from sasayaki.transcribe.stream import SegmentStream
-from sasayaki.writers import FORMATS
+from sasayaki.writers import FORMATS, Output
 from tests.cli.fake_model import SEGMENTS, FakeModel, running, segment
 
 Recording = Callable[..., str]
@@ -177,7 +176,7 @@ def test_the_progress_bar_shows_times_and_speed_when_asked_for(
     ("make", "message"),
     [
         (None, "no such file: talk.mp3"),
-        ("folder", "expected a recording, got a folder: talk.mp3"),
+        ("folder", "expected a recording, got a folder without any: talk.mp3"),
         ("broken", "'talk.mp3' cannot be read as a recording"),
     ],
 )
@@ -292,6 +291,25 @@ def test_a_warning_is_one_line(
     assert capsys.readouterr().err == "sasayaki: warning: an English-only model; transcribes English\n"
 
 
+@pytest.mark.parametrize("quiet", [["--quiet"], ["-q"], ["--verbose", "None"]])
+def test_quiet_prints_nothing_but_errors(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str], quiet: list[str]
+) -> None:
+    assert main(["transcribe", recording(), "none.mp3", "-f", "txt", *quiet]) == 2
+    assert capsys.readouterr() == ("", "sasayaki: error: no such file: none.mp3\n")
+    assert Path("talk.txt").exists()
+
+
+def test_a_time_limit_holds_for_each_recording(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [recording("slow.mp3", "stopped"), recording("good.mp3")]
+    assert main(["transcribe", *files, "-f", "txt", "--time_limit", "5", "--language", "en"]) == 3
+    assert model.time_limits == [5, 5]
+    assert capsys.readouterr().err == ("sasayaki: error: slow.mp3: the transcription took longer than time_limit=5\n")
+    assert files_in() - set(files) == {"good.txt"}
+
+
 # A value for each option that is not its default.
 OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "task": ("translate", "translate"),
@@ -365,7 +383,8 @@ def test_every_writer_option_reaches_the_writers(
 ) -> None:
     """B133, B160."""
     seen: list[WriterOptions] = []
-    monkeypatch.setattr(outputs, "write", lambda _, __, options: seen.append(options))
+    open_output = Output.open
+    monkeypatch.setattr(Output, "open", lambda path, options: (seen.append(options), open_output(path, options))[1])
     text, value, others = WRITER_VALUES[name]
     assert getattr(WriterOptions(), name) != value
     assert main(["transcribe", recording(), "-f", "srt", f"--{name}", text, *others]) == 0

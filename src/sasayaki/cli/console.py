@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from sasayaki.errors import OptionError, SasayakiError
+from sasayaki.errors import OptionError, SasayakiError, StoppedError
 
-DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: all is well; an unexpected error; something that the user gave cannot be used; Ctrl-C."""
+DONE, FAILED, BAD_INPUT, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: all is well; an unexpected error; something that the user gave cannot be used; out of time; Ctrl-C."""
 
 _Work = TypeVar("_Work")
 
@@ -45,7 +45,7 @@ def complain_about(error: Exception, *, about: str = "", debug: bool = False) ->
     elif not is_expected:
         message += " (--debug shows where)"
     complain(f"{about}: {message}" if about and about not in message else message)
-    return BAD_INPUT if is_expected else FAILED
+    return STOPPED if isinstance(error, StoppedError) else BAD_INPUT if is_expected else FAILED
 
 
 def for_each(works: Iterable[_Work], do: Callable[[_Work], None], *, name: Callable[[_Work], str], debug: bool) -> int:
@@ -68,7 +68,7 @@ def for_each(works: Iterable[_Work], do: Callable[[_Work], None], *, name: Calla
 
 def worst(*codes: int) -> int:
     """The exit code of a run that did several things."""
-    return next(code for code in (FAILED, BAD_INPUT, DONE) if code in codes)
+    return next(code for code in (FAILED, BAD_INPUT, STOPPED, DONE) if code in codes)
 
 
 def one_line(text: str) -> str:

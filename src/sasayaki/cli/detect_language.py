@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from sasayaki.cli.console import for_each, one_line, say, worst
-from sasayaki.cli.inputs import check_files, check_input, read_input
+from sasayaki.cli.inputs import check_files, check_input, expand, open_input
 from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.errors import OptionError
 from sasayaki.options import parse_languages
@@ -22,7 +22,7 @@ class DetectLanguage(Command):
     """Detect the language of recordings: print file, language and probability, separated by tabs."""
 
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILE…")]
-    """Recordings in any format; - reads one from standard input."""
+    """Recordings in any format, folders of them, patterns such as `*.mp3`; - reads one from standard input."""
 
     model: Annotated[ModelOptions, arg(name="")] = field(default_factory=ModelOptions)
 
@@ -45,8 +45,9 @@ class DetectLanguage(Command):
         ready: list[str] = []
 
         def check(file: str) -> None:
-            check_input(file)
-            ready.append(file)
+            for each in expand(file):
+                check_input(each)
+                ready.append(each)
 
         code = for_each(self.files, check, name=str, debug=self.debug)
         if not ready:
@@ -57,7 +58,8 @@ class DetectLanguage(Command):
     def _detect(self, model: Whisper, file: str) -> None:
         import sasayaki
 
-        audio = sasayaki.pad_or_trim(sasayaki.load_audio(read_input(file)))
+        with open_input(file) as source:
+            audio = sasayaki.pad_or_trim(sasayaki.load_audio(source))
         mel = sasayaki.log_mel_spectrogram(audio, model.dims.n_mels)
         _, probs = sasayaki.detect_language(model, mel, languages=self.languages)
         assert isinstance(probs, dict)  # a list comes only for a batch

@@ -1,16 +1,32 @@
-"""Recordings named on the command line: files, or `-` for standard input."""
+"""Recordings named on the command line: files, folders, patterns, URLs, or `-` for standard input."""
 
 from __future__ import annotations
 
+import glob
 import os
+import re
+import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryFile
+from typing import Any
 
 from sasayaki.errors import AudioError, OptionError
 
 STDIN = "-"
 
+# fmt: off
+ENDINGS = frozenset([
+    "3gp", "aac", "ac3", "aif", "aiff", "amr", "ape", "au", "avi", "caf", "flac", "flv", "gsm", "m4a", "m4b",
+    "m4v", "mka", "mkv", "mov", "mp2", "mp3", "mp4", "mpeg", "mpg", "mts", "oga", "ogg", "ogv", "opus", "ra",
+    "rm", "spx", "ts", "voc", "vob", "w64", "wav", "webm", "wma", "wmv", "wv",
+])
+# fmt: on
+"""Endings of the files of a folder that are taken for recordings."""
 
-def check_files(files: tuple[str, ...]) -> None:
+
+def check_files(files: Sequence[str]) -> None:
     """See that there is at least one.
 
     Raises:
@@ -20,13 +36,36 @@ def check_files(files: tuple[str, ...]) -> None:
         raise OptionError("name at least one file to read, or - for standard input")
 
 
+def expand(file: str) -> list[str]:
+    """The recordings that an argument stands for, by name.
+
+    A folder stands for the recordings in it and in the folders below, told by their endings; a name with `*`, `?` or
+    `[` that no file bears is a pattern, in which `**` reaches into folders; anything else stands for itself.
+
+    Raises:
+        AudioError: when a folder or a pattern stands for none.
+    """
+    if os.path.isdir(file):
+        found = [os.path.join(folder, name) for folder, _, names in os.walk(file) for name in names]
+        recordings = [each for each in found if os.path.splitext(each)[1].lower().removeprefix(".") in ENDINGS]
+        if not recordings:
+            raise AudioError(f"expected a recording, got a folder without any: {file}")
+        return sorted(recordings)
+    if glob.has_magic(file) and not is_url(file) and not os.path.exists(file):
+        matches = sorted(each for each in glob.glob(file, recursive=True) if not os.path.isdir(each))
+        if not matches:
+            raise AudioError(f"no file matches {file}")
+        return matches
+    return [file]
+
+
 def check_input(file: str) -> None:
     """See that a file is there, before a model is loaded for it.
 
     Raises:
         AudioError: when it is not, or is a folder.
     """
-    if file == STDIN:
+    if file == STDIN or is_url(file):
         return
     if not os.path.exists(file):
         raise AudioError(f"no such file: {file}")
@@ -34,6 +73,28 @@ def check_input(file: str) -> None:
         raise AudioError(f"expected a recording, got a folder: {file}")
 
 
-def read_input(file: str) -> str | bytes:
-    """What `load_audio` takes: the path, or the bytes of standard input."""
-    return sys.stdin.buffer.read() if file == STDIN else file
+def is_url(file: str) -> bool:
+    """Whether it names something to fetch, such as `https://…`, and no file."""
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file)) and not os.path.exists(file)
+
+
+@contextmanager
+def open_input(file: str) -> Iterator[Any]:
+    """What `load_audio` takes: the path, or a file in which one can go back and forth.
+
+    Raises:
+        OptionError: the extra for URLs is not installed.
+        AudioError: a URL cannot be read.
+    """
+    if file == STDIN:
+        with TemporaryFile() as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.seek(0)
+            yield copy
+    elif is_url(file):
+        from sasayaki.cli.urls import open_url
+
+        with open_url(file) as remote:
+            yield remote
+    else:
+        yield file

@@ -10,7 +10,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from sasayaki.cli.console import DONE, say
-from sasayaki.cli.inputs import STDIN, check_input, read_input
+from sasayaki.cli.inputs import STDIN, check_input, open_input
 from sasayaki.cli.progress import progress_bar
 from sasayaki.cli.transcribing import TranscribingCommand
 from sasayaki.errors import OptionError
@@ -48,7 +48,8 @@ class Inspect(TranscribingCommand):
         import sasayaki
 
         model = self.model.load()
-        samples = sasayaki.load_audio(read_input(self.file))
+        with open_input(self.file) as source:
+            samples = sasayaki.load_audio(source)
         trace = sasayaki.Trace()
         with progress_bar(self.file, is_shown=self.has_bar()) as report:
             model.transcribe(samples, progress=report, trace=trace, options=options)

@@ -43,8 +43,8 @@ _DESCRIPTION = "Whisper speech recognition. `sasayaki --version` prints the vers
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code.
 
-    0 means that all is done, 1 an unexpected error, 2 that something given cannot be used (the rest is done
-    all the same), 130 that it was interrupted.
+    0 means that all is done, 1 an unexpected error, 2 that something given cannot be used, 3 that a recording took
+    longer than `--time_limit` (the rest is done all the same), 130 that it was interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     print_what_the_terminal_can()

@@ -6,23 +6,30 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from sasayaki.cli.inputs import STDIN
-from sasayaki.errors import OptionError
-from sasayaki.options import WriterOptions
-from sasayaki.results import Transcription
-from sasayaki.writers import FORMATS, check_target, write
+from sasayaki.cli.inputs import STDIN, is_url
+from sasayaki.errors import OptionError, OutputError
+from sasayaki.writers import FORMATS, check_target, remove_leftovers
 
 ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A recording and the files that its transcription goes to."""
+    """A recording and the files that its transcription goes to.
+
+    Attributes:
+        file: the recording.
+        name: of its files, without their endings.
+        targets: the files.
+        journal: what keeps the transcription until they are written; None when there are none.
+    """
 
     file: str
     name: str
     targets: tuple[Path, ...]
+    journal: Path | None = None
 
     @property
     def is_renamed(self) -> bool:
@@ -38,14 +45,40 @@ class Job:
         for target in self.targets:
             check_target(target)
 
-    def write(self, transcription: Transcription, options: WriterOptions | None = None) -> None:
-        """Write all targets.
+    @property
+    def is_done(self) -> bool:
+        """Whether an earlier run wrote all targets; a journal says that the latest one did not."""
+        return self._has_targets and not (self.journal and self.journal.exists())
+
+    @property
+    def _has_targets(self) -> bool:
+        return all(target.exists() for target in self.targets)
+
+    def begin(self, *, resume: bool) -> None:
+        """Clear what earlier runs left; targets that are there already get an empty journal, for they are to be redone.
+
+        Args:
+            resume: whether the journal of an earlier run is kept.
 
         Raises:
-            OutputError: when one cannot be written.
+            OutputError: when that cannot be done.
         """
-        for target in self.targets:
-            write(transcription, target, options)
+        if self.journal is None:
+            return
+        for target in self.targets if resume else ():
+            remove_leftovers(target)
+        try:
+            if self._has_targets and not resume:
+                self.journal.write_bytes(b"")
+            elif not resume:
+                self.journal.unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write {self.journal}: {error.strerror or error}") from error
+
+    def end(self) -> None:
+        """Take the journal away, as all targets are written."""
+        if self.journal is not None:
+            self.journal.unlink(missing_ok=True)
 
 
 def parse_formats(given: Sequence[str]) -> tuple[str, ...]:
@@ -76,9 +109,13 @@ def plan_jobs(files: Sequence[str], formats: Sequence[str], folder: Path) -> lis
             number += 1
             name = f"{stem}-{number}"
         taken.add(name.casefold())
-        jobs.append(Job(file, name, tuple(folder / f"{name}.{FORMATS[each].ending}" for each in formats)))
+        targets = tuple(folder / f"{name}.{FORMATS[each].ending}" for each in formats)
+        jobs.append(Job(file, name, targets, folder / f".{name}.sasayaki" if targets else None))
     return jobs
 
 
 def _stem(file: str) -> str:
-    return "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
+    if file == STDIN:
+        return "stdin"
+    path = urlsplit(file).path.rstrip("/") if is_url(file) else file
+    return os.path.splitext(os.path.basename(path))[0] or "recording"

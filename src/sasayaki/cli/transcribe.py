@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import FlagConversionOff, Positional, UseAppendAction, arg
+from tyro.conf import FlagConversionOff, FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from sasayaki.cli.console import for_each, note, one_line, say, worst
-from sasayaki.cli.inputs import check_files, check_input, read_input
+from sasayaki.cli.inputs import check_files, check_input, expand, open_input
 from sasayaki.cli.outputs import ALL, Job, parse_formats, plan_jobs
-from sasayaki.cli.progress import Report, progress_bar
+from sasayaki.cli.progress import progress_bar
 from sasayaki.cli.transcribing import TranscribingCommand
+from sasayaki.errors import OptionError
 from sasayaki.options import TranscribeOptions, WriterOptions
-from sasayaki.results import Segment, Transcription
-from sasayaki.writers import format_timestamp, prepare_folder
+from sasayaki.results import Segment
+from sasayaki.writers import Output, format_timestamp, prepare_folder
 
 if TYPE_CHECKING:
     from sasayaki.model import Whisper
@@ -31,7 +34,8 @@ class Transcribe(TranscribingCommand):
     """
 
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILE…")]
-    """Recordings in any format; - reads one from standard input."""
+    """Recordings in any format, folders of them, patterns such as `talks/*.mp3`; - reads one from standard input.
+    URLs need the extra `url`."""
 
     output_format: Annotated[UseAppendAction[tuple[str, ...]], arg(aliases=["-f"])] = ()
     """Files to write: `txt`, `json`, `srt`, `vtt`, `tsv`, `lrc`, `ass`, `csv` (of words), `paragraphs`, `audacity`
@@ -44,6 +48,16 @@ class Transcribe(TranscribingCommand):
     verbose: bool | None = True
     """True prints each segment with its times, False only shows progress, None is silent."""
 
+    quiet: Annotated[bool, FlagCreatePairsOff, arg(aliases=["-q"])] = False
+    """Print nothing but errors, the same as `--verbose None`."""
+
+    resume: Annotated[bool, FlagCreatePairsOff] = False
+    """Go on after a crash or Ctrl-C: recordings whose files are written are left out, others go on behind their last
+    segment. Until its files are written, a recording has a journal beside them (`.talk.sasayaki`)."""
+
+    time_limit: float | None = None
+    """Seconds that a recording may take; the next one follows, and `--resume` goes on. None sets no limit."""
+
     writing: Annotated[WriterOptions, arg(name=""), FlagConversionOff] = field(default_factory=WriterOptions)
 
     def run(self) -> int:
@@ -54,52 +68,76 @@ class Transcribe(TranscribingCommand):
         """
         check_files(self.files)
         options = self.effective_options()
-        jobs = self._jobs()
+        files: list[str] = []
+        codes = [for_each(self.files, lambda file: files.extend(expand(file)), name=str, debug=self.debug)]
         ready: list[Job] = []
 
-        def check(job: Job) -> None:
+        def prepare(job: Job) -> None:
             check_input(job.file)
             job.check()
+            if self.resume and job.is_done:
+                note(f"{job.file}: done already")
+                return
+            job.begin(resume=self.resume)
             ready.append(job)
 
-        code = for_each(jobs, check, name=_file, debug=self.debug)
-        if not ready:
-            return code
-        model = self.model.load()
-        return worst(
-            code,
-            for_each(ready, lambda job: self._transcribe(model, job, options), name=_file, debug=self.debug),
-        )
+        codes.append(for_each(self._jobs(files), prepare, name=_file, debug=self.debug))
+        if ready:
+            model = self.model.load()
+            has_titles = max(len(files), len(self.files)) > 1
+            codes.append(
+                for_each(
+                    ready, lambda job: self._transcribe(model, job, options, has_titles), name=_file, debug=self.debug
+                )
+            )
+        return worst(*codes)
 
-    def _jobs(self) -> list[Job]:
+    def _jobs(self, files: Sequence[str]) -> list[Job]:
         formats = parse_formats(self.output_format or ((ALL,) if self.output_dir else ()))
+        if self.resume and not formats:
+            raise OptionError("resume goes on with files; say which with output_format or output_dir")
         folder = prepare_folder(self.output_dir or ".") if formats else Path()
-        jobs = plan_jobs(self.files, formats, folder)
+        jobs = plan_jobs(files, formats, folder)
         for job in jobs:
             if job.is_renamed and formats:
                 note(f"{job.file}: its files are called {job.name}.*, as another recording has the same name")
         return jobs
 
-    def _transcribe(self, model: Whisper, job: Job, options: TranscribeOptions) -> None:
-        with progress_bar(job.file, is_shown=self.has_bar()) as report:
-            transcription = self._collect(model, job.file, options, report)
-        job.write(transcription, self.writing)
-
-    def _collect(self, model: Whisper, file: str, options: TranscribeOptions, report: Report | None) -> Transcription:
-        """Print the segments as they come, and give the whole."""
-        stream = model.stream(read_input(file), progress=report, options=options)
-        if self.verbose:
-            if len(self.files) > 1:
-                say(f"{one_line(file)}:")
-            if stream.language_probs is not None:
-                note(f"{file}: language {stream.language}")
+    def _transcribe(self, model: Whisper, job: Job, options: TranscribeOptions, has_title: bool) -> None:
+        """Print the segments and write them to the files as they come."""
+        with ExitStack() as held:
+            report = held.enter_context(progress_bar(job.file, is_shown=self.has_bar()))
+            source = held.enter_context(open_input(job.file))
+            stream = held.enter_context(
+                closing(
+                    model.stream(
+                        source, progress=report, time_limit=self.time_limit, journal=job.journal, options=options
+                    )
+                )
+            )
+            outputs = [held.enter_context(Output.open(target, self.writing)) for target in job.targets]
+            if self._prints and has_title:
+                say(f"{one_line(job.file)}:")
+            if self._prints and stream.language_probs is not None:
+                note(f"{job.file}: language {stream.language}")
             for segment in stream:
-                _print(segment)
-        return stream.collect()
+                for output in outputs:
+                    output.write(segment)
+                if self._prints:
+                    _print(segment)
+            transcription = stream.collect()
+            for output in outputs:
+                output.commit(transcription)
+            job.end()
+
+    @property
+    def _prints(self) -> bool:
+        return bool(self.verbose) and not self.quiet
 
     def has_bar(self) -> bool:
         """Whether a progress bar is shown: not beside silence, unless it is asked for."""
-        return super().has_bar() and (self.verbose is not None or self.progress is True)
+        is_silent = self.verbose is None or self.quiet
+        return super().has_bar() and (not is_silent or self.progress is True)
 
 
 def _print(segment: Segment) -> None:

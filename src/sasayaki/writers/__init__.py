@@ -5,7 +5,7 @@ is final. `Output` (see `sasayaki.writers.output`) carries that text to a file w
 does it for a whole transcription.
 """
 
-from sasayaki.writers.files import check_target, prepare_folder, write_text
+from sasayaki.writers.files import check_target, prepare_folder, remove_leftovers, write_text
 from sasayaki.writers.json_file import parse_json, read_json
 from sasayaki.writers.output import Output, write
 from sasayaki.writers.registry import FORMATS, Format, render
@@ -20,6 +20,7 @@ __all__ = [
     "parse_json",
     "prepare_folder",
     "read_json",
+    "remove_leftovers",
     "render",
     "write",
     "write_text",

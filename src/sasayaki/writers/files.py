@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+import zlib
 from pathlib import Path
 from types import TracebackType
 
@@ -25,7 +26,7 @@ class PassingFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.target = Path(path)
-        self._passing = self.target.with_name(f".sasayaki-{uuid.uuid4().hex}.tmp")
+        self._passing = self.target.with_name(f"{_mark(self.target)}{uuid.uuid4().hex}.tmp")
         check_target(self.target)
         try:
             self._file = open(self._passing, "wb", buffering=0)  # noqa: SIM115
@@ -75,6 +76,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     with PassingFile(path) as file:
         file.write(text)
         file.commit()
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove the passing files that killed processes left of a target.
+
+    Raises:
+        OutputError: when one cannot be removed.
+    """
+    target = Path(path)
+    try:
+        for passing in target.parent.glob(f"{_mark(target)}*.tmp"):
+            passing.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot remove what is left of {target}: {_reason(error)}") from error
+
+
+def _mark(target: Path) -> str:
+    """What the names of a target's passing files begin with; short, whatever the target is called."""
+    return f".sasayaki-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
 def prepare_folder(path: str | os.PathLike[str]) -> Path:
