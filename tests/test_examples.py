@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import sasayaki
 
 pytestmark = pytest.mark.weights
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,3 +45,13 @@ def test_did_you_mean() -> None:
     said = run("did_you_mean.py", DATA / "en_libri_367-130732-0006.flac").splitlines()
     assert said[0].endswith("% lobster, a little new bird.")
     assert any("Newberg." in line for line in said[1:])
+
+
+def test_read_trace(tmp_path: Path) -> None:
+    trace = sasayaki.Trace()
+    sasayaki.load_model("tiny.en").transcribe(DATA / "en_libri_367-130732-0006.flac", trace=trace)
+    trace.write(tmp_path / "trace.jsonl")
+    first, *lines = run("read_trace.py", tmp_path / "trace.jsonl").splitlines()
+    assert first.startswith("0.00 to ")
+    assert "bird" in first
+    assert any(re.fullmatch(r"  ApplyTimestampRules took away \d+%, most of all '.*' \d+%", line) for line in lines)

@@ -16,7 +16,7 @@ import pytest
 
 import sasayaki
 from sasayaki.inspect import build_page, write_page
-from sasayaki.inspect.decodes import Detail, way_of, winning_rows
+from sasayaki.inspect.decodes import Detail
 from sasayaki.inspect.windows import window_blocks
 from sasayaki.trace import DecodeFinished, DecodeStep, Trace
 from tests.fakes import EOT
@@ -128,34 +128,6 @@ def test_the_winning_path_says_the_result(page: str) -> None:
         assert living[row][0] == attempt["path"][len(tokens)]
         tokens.append(living[row][1])
     assert tuple(tokens) == SAID
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"beam_size": 4}, {"temperature": 0.8, "best_of": 3}, {"temperature": 0.01, "best_of": 4}], ids=str
-)
-@pytest.mark.parametrize("seed", range(5))
-def test_the_winning_path_goes_from_row_to_offspring(seed: int, options: dict[str, Any]) -> None:
-    """Also where several samples say the same, so that rows cannot be told apart by their tokens."""
-    (decode,) = trace_of(random_model(seed), **options).decodes()
-    assert decode.finished is not None
-    way = way_of(decode.finished.hypotheses[0], decode.started.eot)
-    path = winning_rows(decode)
-    assert len(path) == len(way)
-    for place, row in enumerate(path):
-        assert decode.steps[place].rows[row].tokens == way[:place]
-        if place + 1 < len(path):
-            offspring = decode.steps[place].living[path[place + 1]]
-            assert (offspring.row, offspring.token) == (row, way[place])
-
-
-def test_a_result_that_the_steps_do_not_lead_to_has_no_path() -> None:
-    (decode,) = trace_of(random_model()).decodes()
-    assert decode.finished is not None
-    assert winning_rows(replace(decode, finished=None)) == []
-    assert winning_rows(replace(decode, finished=replace(decode.finished, hypotheses=()))) == []
-    assert winning_rows(replace(decode, steps=decode.steps[:2])) == []
-    empty = replace(decode.finished.hypotheses[0], tokens=(), stop="length")
-    assert winning_rows(replace(decode, finished=replace(decode.finished, hypotheses=(empty,)))) == []
 
 
 def test_figures_that_are_no_numbers_are_left_out(trace_and_samples: tuple[Trace, np.ndarray]) -> None:

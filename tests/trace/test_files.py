@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sasayaki
 from sasayaki.errors import OutputError, TraceError
-from sasayaki.trace import AttentionMap, DecodeFinished, RankedHypothesis, Trace
+from sasayaki.trace import AttentionMap, DecodeFinished, RankedHypothesis, Trace, events
 from sasayaki.trace.lines import from_line, to_line
 from tests.fakes import say, text, ts
 from tests.trace.examples import random_model, trace_of, watched_model
@@ -141,3 +141,10 @@ def test_every_field_of_an_event_has_a_type_that_the_reader_knows() -> None:
     for event in example():
         assert from_line(to_line(event)) == event
         assert dataclasses.is_dataclass(event)
+
+
+@pytest.mark.parametrize("kind", [each for each in vars(events).values() if dataclasses.is_dataclass(each)])
+def test_everything_in_a_trace_is_documented_with_its_fields(kind: type) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "trace.md").read_text("utf-8")
+    (line,) = (line for line in document.splitlines() if line.startswith(f"| `{kind.__name__}`"))
+    assert not [field.name for field in dataclasses.fields(kind) if f"`{field.name}`" not in line]

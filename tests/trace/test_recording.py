@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,34 @@ def test_the_winner_can_be_followed_through_the_steps(options: dict[str, Any], s
         ended += [step.rows[one.row].tokens for one in step.finished if one.stop == "eot"]
     for hypothesis in decode.finished.hypotheses:
         assert (hypothesis.tokens in ended) == (hypothesis.stop == "eot")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"beam_size": 4}, {"temperature": 0.8, "best_of": 3}, {"temperature": 0.01, "best_of": 4}], ids=str
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_winning_path_goes_from_row_to_offspring(seed: int, options: dict[str, Any]) -> None:
+    """Also where several samples say the same, so that rows cannot be told apart by their tokens."""
+    (decode,) = trace_of(random_model(seed), **options).decodes()
+    assert decode.finished is not None
+    way = decode.finished.hypotheses[0].sampled(decode.started.eot)
+    path = decode.winning_rows()
+    assert len(path) == len(way)
+    for place, row in enumerate(path):
+        assert decode.steps[place].rows[row].tokens == way[:place]
+        if place + 1 < len(path):
+            offspring = decode.steps[place].living[path[place + 1]]
+            assert (offspring.row, offspring.token) == (row, way[place])
+
+
+def test_a_result_that_the_steps_do_not_lead_to_has_no_path() -> None:
+    (decode,) = trace_of(random_model()).decodes()
+    assert decode.finished is not None
+    assert replace(decode, finished=None).winning_rows() == []
+    assert replace(decode, finished=replace(decode.finished, hypotheses=())).winning_rows() == []
+    assert replace(decode, steps=decode.steps[:2]).winning_rows() == []
+    empty = replace(decode.finished.hypotheses[0], tokens=(), stop="length")
+    assert replace(decode, finished=replace(decode.finished, hypotheses=(empty,))).winning_rows() == []
 
 
 def test_a_decode_begins_with_its_options_and_initial_tokens() -> None:

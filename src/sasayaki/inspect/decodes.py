@@ -38,39 +38,6 @@ class TokenTexts:
         return token
 
 
-def winning_rows(decode: TracedDecode) -> list[int]:
-    """For each step, the row that became the result; as many steps as the result's way has."""
-    if decode.finished is None or not decode.finished.hypotheses:
-        return []
-    steps = decode.steps[: len(way_of(decode.finished.hypotheses[0], decode.started.eot))]
-    rows = _last_rows(decode.finished.hypotheses[0], decode)
-    if not rows:
-        return []
-    path = [rows[0]]
-    for step in reversed(steps[:-1]):
-        path.append(step.living[path[-1]].row)
-    return path[::-1]
-
-
-def way_of(hypothesis: RankedHypothesis, eot: int) -> tuple[int, ...]:
-    """The tokens that a hypothesis sampled, the end token included."""
-    return (*hypothesis.tokens, eot) if hypothesis.stop == "eot" else hypothesis.tokens
-
-
-def _last_rows(best: RankedHypothesis, decode: TracedDecode) -> list[int]:
-    """Rows of the last step of a hypothesis that it may have come from, the likeliest first.
-
-    Samples that agree are rows with the same tokens; among them are those that went on as the hypothesis did.
-    """
-    way = way_of(best, decode.started.eot)
-    if not 0 < len(way) <= len(decode.steps):
-        return []
-    step = decode.steps[len(way) - 1]
-    grown = {one.row for one in (*step.finished, *step.living) if one.token == way[-1]}
-    same = [place for place, row in enumerate(step.rows) if row.tokens == way[:-1]]
-    return sorted(same, key=lambda place: place not in grown)
-
-
 def decode_data(decode: TracedDecode, texts: TokenTexts, *, detail: Detail, is_kept: bool) -> Json:
     """What the page shows of a decode.
 
@@ -81,7 +48,7 @@ def decode_data(decode: TracedDecode, texts: TokenTexts, *, detail: Detail, is_k
         is_kept: whether its result is that of its window.
     """
     started, finished = decode.started, decode.finished
-    path = winning_rows(decode)
+    path = decode.winning_rows()
     shown = dict(enumerate(path if is_kept or detail < Detail.KEPT else []))
     return {
         "prompt": started.initial_text,
@@ -101,7 +68,7 @@ def decode_data(decode: TracedDecode, texts: TokenTexts, *, detail: Detail, is_k
 
 def _hypothesis(hypothesis: RankedHypothesis, started: DecodeStarted) -> Json:
     return {
-        "tokens": way_of(hypothesis, started.eot),
+        "tokens": hypothesis.sampled(started.eot),
         "score": _finite(hypothesis.score),
         "stop": hypothesis.stop,
     }

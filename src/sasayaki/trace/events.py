@@ -190,6 +190,10 @@ class RankedHypothesis:
     sum_logprob: float
     stop: str
 
+    def sampled(self, eot: int) -> tuple[int, ...]:
+        """Its tokens, and the end token `eot` if that ended it."""
+        return (*self.tokens, eot) if self.stop == "eot" else self.tokens
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeFinished:

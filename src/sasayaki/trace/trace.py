@@ -37,6 +37,34 @@ class TracedDecode:
     finished: DecodeFinished | None
     attention: AttentionMap | None
 
+    def winning_rows(self) -> list[int]:
+        """For each step on the way of the result, the index of the row that became it.
+
+        Empty when the decode was broken off, or its steps do not lead to its result.
+        """
+        if self.finished is None or not self.finished.hypotheses:
+            return []
+        way = self.finished.hypotheses[0].sampled(self.started.eot)
+        if not 0 < len(way) <= len(self.steps):
+            return []
+        rows = _origins(self.steps[len(way) - 1], way)
+        if not rows:
+            return []
+        path = [rows[0]]
+        for step in reversed(self.steps[: len(way) - 1]):
+            path.append(step.living[path[-1]].row)
+        return path[::-1]
+
+
+def _origins(step: DecodeStep, way: tuple[int, ...]) -> list[int]:
+    """The rows of a step that may have grown into `way`.
+
+    Samples that agree are rows with the same tokens; those that went on as `way` did come first.
+    """
+    grown = {one.row for one in (*step.finished, *step.living) if one.token == way[-1]}
+    same = [place for place, row in enumerate(step.rows) if row.tokens == way[:-1]]
+    return sorted(same, key=lambda place: place not in grown)
+
 
 class Trace:
     """What a decoder did, event by event.

@@ -6,7 +6,7 @@ const CHECKS = {
   no_speech_threshold: "no_speech_prob",
 };
 const FIGURES = [
-  ["avg_logprob", "avg. log-prob", 2],
+  ["avg_logprob", "log-prob.", 2],
   ["compression_ratio", "compression", 2],
   ["no_speech_prob", "no speech", 2],
 ];

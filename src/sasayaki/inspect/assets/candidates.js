@@ -111,7 +111,7 @@ function cell(logprob, before) {
 
 function effectLine([banned, removed, changed]) {
   if (!banned && !changed) return "no effect";
-  const parts = banned ? [`${banned} banned`, `−${percent(removed)}`] : [];
+  const parts = banned ? [`${banned} banned (${percent(removed)})`] : [];
   return [...parts, ...(changed ? [`${changed} changed`] : [])].join(", ");
 }
 
