@@ -1,4 +1,4 @@
-"""Real models for tests, loaded once."""
+"""Real models for tests, loaded once; property tests without a clock."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from hypothesis import settings
 
 import sasayaki
 from sasayaki.model import Whisper
+
+settings.register_profile("no-clock", deadline=None)
+settings.load_profile("no-clock")
 
 
 @pytest.fixture(scope="session")

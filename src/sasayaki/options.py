@@ -28,6 +28,9 @@ BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
 VOICE_DETECTORS = ("auto", "silero", "energy", "off")
 
+CAPTION_PRESETS = ("netflix", "bbc", "youtube")
+CAPTION_RULES = ("reading_speed", "min_cue_duration", "max_cue_duration", "min_cue_gap")
+
 BEAM_RULES = ("beam_stop", "beam_ends", "beam_lookahead", "beam_groups", "beam_diversity")
 """Options that change beam search."""
 
@@ -392,6 +395,22 @@ class WriterOptions:
     max_words_per_line: int | None = None
     """Most words in a caption, which then stays within its segment; None sets no limit."""
 
+    captions: str | None = None
+    """Rules that captions keep to, `netflix`, `bbc` or `youtube`; `max_line_width`, `max_line_count` and the options
+    below replace single figures. A full-width character counts as two. None takes segments as they are."""
+
+    reading_speed: float | None = None
+    """With `captions`, most characters that are shown per second; None means the preset's."""
+
+    min_cue_duration: float | None = None
+    """With `captions`, shortest time in seconds that one is shown; None means the preset's."""
+
+    max_cue_duration: float | None = None
+    """With `captions`, longest time in seconds that one is shown; None means the preset's."""
+
+    min_cue_gap: float | None = None
+    """With `captions`, shortest time in seconds between two of them; None means the preset's."""
+
     paragraph_pause: float = 2.0
     """Silence between segments, in seconds, that begins a new paragraph of `paragraphs`."""
 
@@ -400,6 +419,30 @@ class WriterOptions:
         for name in ("max_line_width", "max_line_count", "max_words_per_line"):
             _whole_number(name, getattr(self, name), least=1)
         _real_number("paragraph_pause", _given("paragraph_pause", self.paragraph_pause), least=0)
+        self._check_captions()
+        if self.captions is None:
+            self._warn_of_lines()
+
+    def _check_captions(self) -> None:
+        if self.captions is not None:
+            _one_of("captions", self.captions, CAPTION_PRESETS)
+            if self.max_words_per_line is not None:
+                raise OptionError(
+                    f"captions={self.captions!r} and max_words_per_line={self.max_words_per_line} exclude each other: "
+                    "the rules of captions decide how many words one has"
+                )
+        for name in CAPTION_RULES:
+            value = getattr(self, name)
+            _real_number(name, value, least=0)
+            if value is not None and self.captions is None:
+                raise OptionError(f"{name}={value} needs captions: it changes the rules of a preset")
+            if value == 0 and name in ("reading_speed", "max_cue_duration"):
+                raise OptionError(f"{name} must be above 0, got {value}")
+        shortest, longest = self.min_cue_duration, self.max_cue_duration
+        if shortest is not None and longest is not None and shortest > longest:
+            raise OptionError(f"min_cue_duration={shortest} is longer than max_cue_duration={longest}")
+
+    def _warn_of_lines(self) -> None:
         if self.max_line_count is not None and self.max_line_width is None:
             _warn(f"max_line_count={self.max_line_count} has no effect without max_line_width")
         if self.max_words_per_line is not None and self.max_line_width is not None:
@@ -409,7 +452,7 @@ class WriterOptions:
     @property
     def divides_segments(self) -> bool:
         """Whether captions need the times of words."""
-        limits = (self.max_line_width, self.max_line_count, self.max_words_per_line)
+        limits = (self.captions, self.max_line_width, self.max_line_count, self.max_words_per_line)
         return self.highlight_words or any(limit is not None for limit in limits)
 
 
@@ -483,7 +526,7 @@ def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=4)  # the caller of the dataclass
+    warnings.warn(message, stacklevel=5)  # the caller of the dataclass
 
 
 def _is_collection(value: object) -> TypeGuard[Iterable[Any]]:

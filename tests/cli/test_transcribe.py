@@ -373,6 +373,11 @@ WRITER_VALUES: dict[str, tuple[str, Any, list[str]]] = {
     "max_line_width": ("20", 20, []),
     "max_line_count": ("2", 2, ["--max_line_width", "30"]),
     "max_words_per_line": ("3", 3, []),
+    "captions": ("bbc", "bbc", []),
+    "reading_speed": ("12.5", 12.5, ["--captions", "bbc"]),
+    "min_cue_duration": ("1.5", 1.5, ["--captions", "bbc"]),
+    "max_cue_duration": ("5", 5.0, ["--captions", "bbc"]),
+    "min_cue_gap": ("0.1", 0.1, ["--captions", "bbc"]),
     "paragraph_pause": ("0.5", 0.5, []),
 }
 
@@ -389,6 +394,15 @@ def test_every_writer_option_reaches_the_writers(
     assert getattr(WriterOptions(), name) != value
     assert main(["transcribe", recording(), "-f", "srt", f"--{name}", text, *others]) == 0
     assert [getattr(options, name) for options in seen] == [value]
+
+
+@pytest.mark.parametrize("arguments", [["--captions", "cinema"], ["--reading_speed", "15"], ["--max_line_width", "0"]])
+def test_a_writer_option_that_cannot_be_used_is_an_error_before_any_work(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main(["transcribe", recording(), "-f", "srt", *arguments]) == 2
+    assert arguments[0].removeprefix("--") in capsys.readouterr().err
+    assert model.n_loads == 0
 
 
 def test_captions_are_laid_out_as_asked(model: FakeModel, recording: Recording) -> None:
