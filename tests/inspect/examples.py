@@ -30,6 +30,7 @@ from sasayaki.trace import (
     WindowAttempt,
     WindowFinished,
     WindowSegment,
+    WindowWord,
 )
 from tests.fakes import EOT, TIMESTAMP_BEGIN, TRANSCRIBE, FakeAudio, ScriptedInference, byte_tokenizer, text, ts
 
@@ -95,6 +96,23 @@ def transcribed(seconds: float = 50.0, **options: Any) -> tuple[Trace, np.ndarra
     }
     scripted_model().transcribe(samples, trace=trace, **{**given, **options})
     return trace, samples
+
+
+def with_words(trace: Trace) -> Trace:
+    """The same transcription with word times: two words in each segment, the first of five bytes."""
+
+    def worded(segment: WindowSegment) -> WindowSegment:
+        middle = (segment.start + segment.end) / 2
+        words = (
+            WindowWord(word=segment.text[:5], start=segment.start + 0.5, end=middle, probability=0.25),
+            WindowWord(word=segment.text[5:], start=middle, end=segment.end, probability=0.75),
+        )
+        return replace(segment, words=words)
+
+    return Trace(
+        replace(event, segments=tuple(map(worded, event.segments))) if isinstance(event, WindowFinished) else event
+        for event in trace
+    )
 
 
 def embedded(page: str, name: str) -> Any:

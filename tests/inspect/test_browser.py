@@ -15,7 +15,7 @@ import pytest
 from sasayaki.inspect import write_page
 from sasayaki.trace import Trace
 from tests.fakes import text
-from tests.inspect.examples import SAID, long_trace, noise, recording, transcribed
+from tests.inspect.examples import SAID, long_trace, noise, recording, transcribed, with_words
 from tests.trace.examples import random_model
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
@@ -214,6 +214,26 @@ def test_pictures_and_words_can_be_clicked(visit: Open, talk: Path) -> None:
     assert shown.page.evaluate("state.step") == 5
     shown.page.locator("#words button").first.click()
     assert shown.page.evaluate("state.step") == 1
+
+
+def test_words_with_times_stand_at_their_times(visit: Open, tmp_path: Path) -> None:
+    trace, samples = transcribed()
+    write_page(tmp_path / "page.html", with_words(trace), samples)
+    shown = visit(tmp_path / "page.html", "#2.2.1")
+    words = shown.page.locator("#words button")
+    assert shown.texts("#words button") == ["Good-", "morning", "<b>&f", "riends</b>"]
+    box, stack = words.nth(1).bounding_box(), shown.page.locator("#stack-inner").bounding_box()
+    assert (box["x"] - stack["x"]) / stack["width"] == pytest.approx(2.0 / 30, abs=0.002)
+    words.nth(3).click()
+    assert "Step 21 of" in shown.texts("#candidates-hint")[0]
+    assert [item.get_attribute("aria-current") for item in shown.page.locator("#words > *").all()] == [
+        None,
+        None,
+        None,
+        "true",
+    ]
+    shown.page.keyboard.press("1")
+    assert shown.texts("#words button") != ["Good-", "morning", "<b>&f", "riends</b>"]
 
 
 def test_keys_move_through_tokens_hypotheses_windows_and_attempts(visit: Open, talk: Path) -> None:

@@ -20,7 +20,7 @@ from sasayaki.inspect.decodes import Detail
 from sasayaki.inspect.windows import window_blocks
 from sasayaki.trace import DecodeFinished, DecodeStep, Trace
 from tests.fakes import EOT
-from tests.inspect.examples import BANNED, SAID, embedded, long_trace, noise, recording, transcribed
+from tests.inspect.examples import BANNED, SAID, embedded, long_trace, noise, recording, transcribed, with_words
 from tests.trace.examples import random_model, trace_of
 
 NAME = "<talk> & more.wav"
@@ -95,6 +95,12 @@ def test_the_overview_has_every_window_with_its_segments(page: str) -> None:
     assert [(segment["start"], segment["end"]) for segment in segments] == [(9.0, 13.0), (13.0, 18.0)]
     assert (meta["model"], meta["duration"], meta["language"]) == ("scripted", 50.0, "en")
     assert meta["options"]["beam_size"] == 3
+
+
+def test_segments_have_their_words(trace_and_samples: tuple[Trace, np.ndarray]) -> None:
+    trace, samples = trace_and_samples
+    segment = embedded(build_page(with_words(trace), samples), "meta")["windows"][0]["segments"][0]
+    assert segment["words"] == [["Good-", 0.5, 2.0, 0.25], ["morning", 2.0, 4.0, 0.75]]
 
 
 def test_a_window_has_its_attempts_with_what_they_failed(page: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from sasayaki.decoding import recorder, stages, task
 from sasayaki.decoding.stages import N_CANDIDATES
 from sasayaki.model import Whisper
+from sasayaki.results import Segment, Word
 from sasayaki.trace import (
     AttentionMap,
     DecodeFinished,
@@ -20,8 +21,10 @@ from sasayaki.trace import (
     DecodeStep,
     Trace,
     TranscriptionStarted,
+    WindowWord,
 )
-from sasayaki.transcribe import tracing
+from sasayaki.transcribe import loop, tracing
+from sasayaki.transcribe.segments import make_segments
 from tests.decoding.scripts import mel, outcome
 from tests.fakes import EOT, SOT, TIMESTAMP_BEGIN, TRANSCRIBE, ScriptedInference, byte_tokenizer, one_hot, say, text, ts
 from tests.trace.examples import random_model, trace_of, watched_model
@@ -242,6 +245,20 @@ def test_windows_have_their_attempts_with_reasons_and_their_segments() -> None:
     ]
     assert (window.seek, window.end, window.next_seek, window.is_silent) == (0, 400, 400, False)
     assert {started.window for started in trace.of(DecodeStarted)} == {0}
+
+
+def test_segments_have_the_words_that_they_came_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    word = Word(word=" one", start=0.5, end=0.9, probability=0.75)
+
+    def with_words(*arguments: Any, **named: Any) -> tuple[Segment, ...]:
+        return tuple(replace(segment, words=(word,)) for segment in make_segments(*arguments, **named))
+
+    monkeypatch.setattr(loop, "make_segments", with_words)
+    trace = Trace()
+    Whisper(ScriptedInference(say((ts(0.0), *text(" one"), ts(2.0)))), byte_tokenizer()).transcribe(
+        np.zeros(16_000 * 5, np.float32), language="en", trace=trace
+    )
+    assert trace.windows()[0].segments[0].words == (WindowWord(word=" one", start=0.5, end=0.9, probability=0.75),)
 
 
 def test_a_silent_window_is_marked_and_has_no_segments() -> None:

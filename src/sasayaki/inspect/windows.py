@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sasayaki.inspect.decodes import Detail, TokenTexts, decode_data
 from sasayaki.inspect.pictures import attention_levels, monotone_path, spectrogram_levels
-from sasayaki.trace import AttentionMap, Trace, TracedDecode, WindowFinished
+from sasayaki.trace import AttentionMap, Trace, TracedDecode, WindowFinished, WindowSegment
 
 Json = dict[str, Any]
 
@@ -51,12 +51,15 @@ def window_summaries(trace: Trace) -> list[Json]:
                 "isSilent": window.is_silent,
                 "attempts": len(window.attempts),
                 "text": kept.text if kept else "",
-                "segments": [
-                    {"start": segment.start, "end": segment.end, "text": segment.text} for segment in window.segments
-                ],
+                "segments": [_segment(segment) for segment in window.segments],
             }
         )
     return summaries
+
+
+def _segment(segment: WindowSegment) -> Json:
+    words = [[word.word, word.start, word.end, round(word.probability, 4)] for word in segment.words]
+    return {"start": segment.start, "end": segment.end, "text": segment.text, "words": words}
 
 
 def window_blocks(trace: Trace, mel: npt.NDArray[np.float32], detail: Detail) -> list[WindowBlocks]:

@@ -16,6 +16,7 @@ from sasayaki.trace.events import (
     WindowAttempt,
     WindowFinished,
     WindowSegment,
+    WindowWord,
 )
 from sasayaki.trace.trace import Trace, TracedDecode
 
@@ -37,4 +38,5 @@ __all__ = [
     "WindowAttempt",
     "WindowFinished",
     "WindowSegment",
+    "WindowWord",
 ]

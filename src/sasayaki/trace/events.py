@@ -265,6 +265,16 @@ class WindowAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WindowWord:
+    """A word of a segment."""
+
+    word: str
+    start: float
+    end: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSegment:
     """A segment that came out of a window."""
 
@@ -272,6 +282,9 @@ class WindowSegment:
     start: float
     end: float
     text: str
+
+    words: tuple[WindowWord, ...] = ()
+    """Its words, when word times were asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sasayaki.decoding.recorder import Tracer, plain_options
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
-from sasayaki.trace import TranscriptionStarted, WindowAttempt, WindowFinished, WindowSegment
+from sasayaki.trace import TranscriptionStarted, WindowAttempt, WindowFinished, WindowSegment, WindowWord
 from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.requests import Window
 from sasayaki.transcribe.silence import is_silent
@@ -67,9 +67,14 @@ def record_window(
             ),
             kept=next(number for number, result in tracer.decodes if result is kept.result),
             is_silent=is_silent(kept.result, options),
-            segments=tuple(
-                WindowSegment(id=segment.id, start=segment.start, end=segment.end, text=segment.text)
-                for segment in segments
-            ),
+            segments=tuple(map(_plain_segment, segments)),
         )
     )
+
+
+def _plain_segment(segment: Segment) -> WindowSegment:
+    words = tuple(
+        WindowWord(word=word.word, start=word.start, end=word.end, probability=word.probability)
+        for word in segment.words
+    )
+    return WindowSegment(id=segment.id, start=segment.start, end=segment.end, text=segment.text, words=words)

@@ -5,6 +5,23 @@ const WORD_LANES = 3;
 const LETTER_WIDTH = 6.2;
 const LAST_WORD_SECONDS = 0.3; // of a word that nothing follows
 
+// Length of a text in UTF-8; bytes that are no whole character are spelled \xNN in a token.
+const nBytes = (text) => new TextEncoder().encode(text.replace(/\\x[0-9a-f]{2}/g, ".")).length;
+
+// Words with times of their own, each with the tokens that spell it, found by counting bytes.
+function timedWords(summary, attempt, texts) {
+  const spelling = attempt.tokens.flatMap(({ token }, index) =>
+    isText(attempt, token) ? Array(nBytes(texts[token])).fill(index) : [],
+  );
+  let at = 0;
+  return summary.segments
+    .flatMap((segment) => segment.words)
+    .map(([text, start, end, prob]) => {
+      const tokens = spelling.slice(at, (at += nBytes(text)));
+      return { text, start, end, prob, first: tokens[0], last: tokens.at(-1) };
+    });
+}
+
 // Words begin where the alignment path has their first token; in writing without spaces each token is one.
 function attendedWords(summary, attempt, texts) {
   if (!attempt.attention) return [];
@@ -30,7 +47,8 @@ function attendedWords(summary, attempt, texts) {
 }
 
 function drawWords(summary, attempt, texts) {
-  const words = attendedWords(summary, attempt, texts);
+  const timed = attempt.isKept ? timedWords(summary, attempt, texts) : [];
+  const words = timed.length ? timed : attendedWords(summary, attempt, texts);
   byId("words").hidden = !words.length;
   const pixels = byId("stack-inner").clientWidth / (summary.end - summary.start);
   byId("words").replaceChildren(
