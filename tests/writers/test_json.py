@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -137,3 +138,10 @@ def test_nothing_but_segments_is_needed() -> None:
     assert parse_json('{"text": "", "segments": [], "language": "en"}') == Transcription(
         text="", segments=(), language="en"
     )
+
+
+@pytest.mark.parametrize("kind", [Transcription, Segment, Word, Attempt, WordScore, Slot, Alternative])
+def test_every_field_is_documented(kind: type) -> None:
+    """A field that is added to results belongs into the table of docs/formats.md."""
+    table = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8").partition("## JSON")[2]
+    assert [each.name for each in dataclasses.fields(kind) if f"`{each.name}`" not in table] == []
