@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
@@ -13,6 +13,14 @@ from sasayaki.model import Whisper
 
 settings.register_profile("no-clock", deadline=None)
 settings.load_profile("no-clock")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _graphs_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled graphs are shared by the tests, and kept away from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SASAYAKI_GRAPHS", str(tmp_path_factory.mktemp("graphs")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -286,7 +286,9 @@ def load_model(
     """
     files = resolve(name, cache_dir=download_root, local_files_only=local_files_only, show_progress=show_progress)
     checkpoint = read_checkpoint(files.checkpoint)
-    inference = create_inference(checkpoint, backend=backend, device=device, precision=precision, threads=threads)
+    inference = create_inference(
+        checkpoint, backend=backend, device=device, precision=precision, threads=threads, identity=files.identity
+    )
     return from_checkpoint(checkpoint, inference, name=files.name)
 
 

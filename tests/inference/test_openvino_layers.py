@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from sasayaki.inference.openvino_layers import Layers
-from sasayaki.inference.openvino_runtime import core, ops, ov
+from sasayaki.inference.openvino_runtime import Int8Groups, PrecisionPlan, core, ops, ov
+
+PLAN = PrecisionPlan(has_int8_weights=True, is_bfloat16=False)
 
 
-def test_int8_weights_are_within_half_a_step_of_their_row() -> None:
-    weight = np.random.default_rng(0).standard_normal((5, 64), np.float32) * np.float32([[1], [0], [1e-6], [90], [3]])
-    node = Layers({}, has_int8_weights=True).matrix(weight)
+@pytest.mark.parametrize(("n_in", "n_group"), [(64, 16), (64, 64), (40, 40)])
+def test_int8_weights_are_within_half_a_step_of_their_group(n_in: int, n_group: int) -> None:
+    """Inputs that are no multiple of the group share one scale."""
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal((1500, n_in), np.float32) * np.float32(10) ** rng.integers(-6, 3, (1500, 1))
+    weight[1] = 0
+    node = Layers({}, PLAN, Int8Groups(weights=16 if n_group == 16 else 64, activations=16)).matrix(weight)
     options = {"INFERENCE_PRECISION_HINT": "f32"}
     compiled = core().compile_model(ov.Model([ops.result(node)], [], "matrix"), "CPU", options)
     stored = compiled({})[0]
-    half_step = np.abs(weight).max(axis=1, keepdims=True) / 127 / 2
-    assert (np.abs(stored - weight) <= half_step * 1.001).all()
+    grouped, expected = (array.reshape(len(weight), -1, n_group) for array in (stored, weight))
+    half_step = np.abs(expected).max(axis=2, keepdims=True) / 127 / 2
+    assert (np.abs(grouped - expected) <= half_step * 1.001).all()
     assert not stored[1].any()

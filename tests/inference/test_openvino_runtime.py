@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sasayaki.errors import BackendError, OptionError
-from sasayaki.inference.openvino_runtime import PrecisionPlan
+from sasayaki.inference.openvino_runtime import Int8Groups, PrecisionPlan
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,12 @@ def test_an_unknown_precision_is_refused() -> None:
 
 @pytest.mark.parametrize(("is_bfloat16", "name"), [(True, "bf16"), (False, "f32")])
 def test_the_cache_is_never_left_to_the_plug_in(is_bfloat16: bool, name: str) -> None:
-    options = PrecisionPlan(has_int8_weights=True, is_bfloat16=is_bfloat16).compile_options(3, activation_group=0)
+    options = PrecisionPlan(has_int8_weights=True, is_bfloat16=is_bfloat16).compile_options(3, Int8Groups(8, 4))
     assert options["KV_CACHE_PRECISION"] == options["INFERENCE_PRECISION_HINT"] == name
     assert options["INFERENCE_NUM_THREADS"] == 3
+    assert options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] == 4
+
+
+def test_activations_are_rounded_only_beside_int8_weights() -> None:
+    options = PrecisionPlan(has_int8_weights=False, is_bfloat16=True).compile_options(None, Int8Groups(8, 4))
+    assert options["DYNAMIC_QUANTIZATION_GROUP_SIZE"] == 0

@@ -44,6 +44,12 @@ class ModelFiles:
         return self.folder if is_sharded else self.paths
 
     @property
+    def identity(self) -> str:
+        """Another text whenever one of the files of the weights was changed or exchanged."""
+        stats = [(path.resolve(), path.stat()) for path in self.paths]
+        return " ".join(f"{path} {s.st_ino} {s.st_size} {s.st_mtime_ns} {s.st_ctime_ns}" for path, s in stats)
+
+    @property
     def size_bytes(self) -> int:
         """Bytes of the weights on disk."""
         return sum(path.stat().st_size for path in self.paths)

@@ -19,7 +19,7 @@ from sasayaki.inference.openvino_layers import (
     split_heads,
     thirds,
 )
-from sasayaki.inference.openvino_runtime import PrecisionPlan, ops, ov
+from sasayaki.inference.openvino_runtime import ENCODER_GROUPS, PrecisionPlan, ops, ov
 
 _HEADS_FIRST = (0, 2, 1, 3)
 
@@ -36,7 +36,7 @@ def build_alignment(checkpoint: Checkpoint, plan: PrecisionPlan, heads: Sequence
 class _AlignmentBuilder:
     def __init__(self, checkpoint: Checkpoint, plan: PrecisionPlan) -> None:
         self._dims = checkpoint.dims
-        self._layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+        self._layers = Layers(checkpoint.weights, plan, ENCODER_GROUPS)
         self._cross_type = plan.element_type
         self._parameters = [parameter("embedded", [1, -1, self._dims.n_text_state])]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,10 @@ from sasayaki.errors import OptionError
 from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
 from sasayaki.inference.openvino_alignment import build_alignment
 from sasayaki.inference.openvino_audio import Audience, EncodedBatch, OpenVINOFeatures, Seating
+from sasayaki.inference.openvino_cache import CompiledGraph, GraphStore
 from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_projection
-from sasayaki.inference.openvino_runtime import PrecisionPlan, core, ov
+from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov
 from sasayaki.inference.rows import RowLayout
-
-_ENCODER_GROUP = 64
-"""Activations that share an int8 scale before int8 weights, in the encoder."""
-
-_DECODER_GROUP = 0
-"""The decoder's activations stay as they are. Groups of 32 make a step of 5 rows 1.6 times as fast, but cost tiny.en
-0.2 points of word error rate (docs/log.md)."""
 
 _COPY_STEPS = 16
 """Steps that an idle window may take part in for each window in use, before those in use are copied together.
@@ -41,27 +35,34 @@ class OpenVINOInference:
         precision: "float32" follows the weights exactly; "bfloat16" computes in bfloat16; "int8" also stores
             weights as int8; "auto" takes the fastest that the processor has.
         threads: number of threads, or None for OpenVINO's choice.
+        store: where compiled graphs are kept; None keeps none.
 
     Raises:
         OptionError: unknown precision, or fewer than one thread.
         BackendError: the processor lacks the precision.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, precision: str = "auto", threads: int | None = None) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        precision: str = "auto",
+        threads: int | None = None,
+        store: GraphStore | None = None,
+    ) -> None:
         if threads is not None and threads < 1:
             raise OptionError(f"threads must be at least 1 or None, got {threads}")
         plan = PrecisionPlan.choose(precision)
         self._dims = checkpoint.dims
         self._plan = plan
-        encoder_options = plan.compile_options(threads, activation_group=_ENCODER_GROUP)
-        decoder_options = plan.compile_options(threads, activation_group=_DECODER_GROUP)
-        self._encoder = _LazyModel(lambda: build_encoder(checkpoint, plan), encoder_options)
-        self._projection = _LazyModel(lambda: build_projection(checkpoint, plan), encoder_options)
-        self._decoder = _LazyModel(lambda: build_decoder(checkpoint, plan), decoder_options)
-        self._embedding = _Embedding(checkpoint.weights)
-        self._alignments: dict[tuple[tuple[int, int], ...], _LazyModel] = {}
         self._checkpoint = checkpoint
-        self._alignment_options = encoder_options
+        self._threads = threads
+        self._store = store
+        self._encoder = self._graph("encoder", build_encoder, ENCODER_GROUPS)
+        self._projection = self._graph("projection", build_projection, ENCODER_GROUPS)
+        self._decoder = self._graph("decoder", build_decoder, DECODER_GROUPS)
+        self._embedding = _Embedding(checkpoint.weights)
+        self._alignments: dict[tuple[tuple[int, int], ...], CompiledGraph] = {}
 
     @property
     def dims(self) -> ModelDimensions:
@@ -86,7 +87,7 @@ class OpenVINOInference:
         n_ctx = (mel.shape[2] + 1) // 2
         features = np.empty((len(mel), n_ctx, dims.n_audio_state), np.float32)
         if len(mel):
-            request = self._encoder().create_infer_request()
+            request = self._encoder.create_infer_request()
             request.set_tensor("mel", ov.Tensor(mel, shared_memory=True))
             request.set_tensor("features", ov.Tensor(features, shared_memory=True))
             _run(request)
@@ -113,7 +114,7 @@ class OpenVINOInference:
 
     def start(self) -> DecoderSession:
         """Begin a decode with an empty cache."""
-        return OpenVINOSession(self._decoder(), self._embedding, self._dims)
+        return OpenVINOSession(self._decoder, self._embedding, self._dims)
 
     def cross_attention(
         self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
@@ -125,8 +126,8 @@ class OpenVINOInference:
         Raises:
             ValueError: tokens that the decoder cannot be fed, or audio of another engine.
         """
-        graph = _LazyModel(lambda: build_alignment(self._checkpoint, self._plan, heads), self._alignment_options)
-        request = self._alignments.setdefault(heads, graph)().create_infer_request()
+        graph = self._graph(f"alignment {heads}", partial(build_alignment, heads=heads), ENCODER_GROUPS)
+        request = self._alignments.setdefault(heads, graph).create_infer_request()
         layout = RowLayout.empty().advance([Row(audio, tokens)], self._dims)
         request.set_tensor("embedded", ov.Tensor(self._embedding(layout)))
         cross = Audience.gather({_own(audio)}).cross
@@ -136,13 +137,17 @@ class OpenVINOInference:
         _run(request)
         return np.array(request.get_tensor("weights").data)
 
+    def _graph(self, name: str, build: Callable[[Checkpoint, PrecisionPlan], Any], groups: Int8Groups) -> CompiledGraph:
+        options = self._plan.compile_options(self._threads, groups)
+        return CompiledGraph(name, lambda: build(self._checkpoint, self._plan), options, self._store)
+
     def _project(self, features: npt.NDArray[np.float32]) -> list[AudioFeatures]:
         n_audio, n_ctx, _ = features.shape
         if not n_audio:
             return []
         n_head = self._dims.n_text_head
         n_width = self._dims.n_text_state // n_head
-        request = self._projection().create_infer_request()
+        request = self._projection.create_infer_request()
         request.set_tensor("features", ov.Tensor(features, shared_memory=True))
         cross = {}
         for layer in range(self._dims.n_text_layer):
@@ -157,7 +162,7 @@ class OpenVINOInference:
 class OpenVINOSession:
     """A running decode: an infer request whose state is the cache, and where the rows are in it."""
 
-    def __init__(self, decoder: Any, embedding: _Embedding, dims: ModelDimensions) -> None:
+    def __init__(self, decoder: CompiledGraph, embedding: _Embedding, dims: ModelDimensions) -> None:
         self._decoder = decoder
         self._embedding = embedding
         self._dims = dims
@@ -242,22 +247,6 @@ class _Embedding:
         tokens = self._tokens[layout.tokens].astype(np.float32)
         embedded: npt.NDArray[np.float32] = tokens + self._positions[layout.positions].astype(np.float32)
         return embedded
-
-
-class _LazyModel:
-    """A graph that is built and compiled at its first use, once, whichever thread comes first."""
-
-    def __init__(self, build: Callable[[], Any], options: dict[str, Any]) -> None:
-        self._build = build
-        self._options = options
-        self._lock = threading.Lock()
-        self._compiled: Any = None
-
-    def __call__(self) -> Any:
-        with self._lock:
-            if self._compiled is None:
-                self._compiled = core().compile_model(self._build(), "CPU", self._options)
-            return self._compiled
 
 
 def _own(audio: AudioFeatures) -> OpenVINOFeatures:

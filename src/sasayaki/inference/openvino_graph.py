@@ -22,7 +22,7 @@ from sasayaki.inference.openvino_layers import (
     split_heads,
     thirds,
 )
-from sasayaki.inference.openvino_runtime import PrecisionPlan, ops, ov
+from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, PrecisionPlan, ops, ov
 
 _HEADS_FIRST = (0, 2, 1, 3)
 
@@ -30,7 +30,7 @@ _HEADS_FIRST = (0, 2, 1, 3)
 def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     """Mel windows (n_audio, n_mels, n_frames) to features (n_audio, n_ctx, n_audio_state), both float32."""
     dims = checkpoint.dims
-    layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+    layers = Layers(checkpoint.weights, plan, ENCODER_GROUPS)
     mel = parameter("mel", [-1, dims.n_mels, -1])
     x = _conv(layers, mel, "encoder.conv1", stride=1)
     x = _conv(layers, x, "encoder.conv2", stride=2)
@@ -55,7 +55,7 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     (n_audio, n_head, n_width, n_ctx); values are (n_audio, n_head, n_ctx, n_width).
     """
     dims = checkpoint.dims
-    layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+    layers = Layers(checkpoint.weights, plan, ENCODER_GROUPS)
     features = parameter("features", [-1, -1, dims.n_audio_state])
     scale = (dims.n_text_state // dims.n_text_head) ** -0.5
     results = []
@@ -93,7 +93,7 @@ class _DecoderBuilder:
     def __init__(self, checkpoint: Checkpoint, plan: PrecisionPlan) -> None:
         self._dims = checkpoint.dims
         self._n_width = self._dims.n_text_state // self._dims.n_text_head
-        self._layers = Layers(checkpoint.weights, has_int8_weights=plan.has_int8_weights)
+        self._layers = Layers(checkpoint.weights, plan, DECODER_GROUPS)
         self._cross_type = plan.element_type
         self._embedded = parameter("embedded", [-1, -1, self._dims.n_text_state])
         self._mask = parameter("mask", [-1, 1, -1, -1])

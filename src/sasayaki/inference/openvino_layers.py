@@ -9,10 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sasayaki.checkpoints.names import Weights
-from sasayaki.inference.openvino_runtime import ops, ov
+from sasayaki.inference.openvino_runtime import Int8Groups, PrecisionPlan, ops, ov
 
 Node = Any
 """An output of an OpenVINO graph."""
+
+
+_BLOCK = 1024
+"""Outputs whose weights are rounded at a time."""
 
 
 class Layers:
@@ -20,12 +24,14 @@ class Layers:
 
     Args:
         weights: canonical weights, float32 or float16; all arithmetic on them is float32.
-        has_int8_weights: whether the matrices of linear layers are stored as int8.
+        plan: whether the matrices of linear layers are stored as int8.
+        groups: the int8 scales of those matrices.
     """
 
-    def __init__(self, weights: Weights, *, has_int8_weights: bool) -> None:
+    def __init__(self, weights: Weights, plan: PrecisionPlan, groups: Int8Groups) -> None:
         self._weights = weights
-        self._has_int8_weights = has_int8_weights
+        self._plan = plan
+        self._groups = groups
 
     def array(self, name: str) -> npt.NDArray[np.float32]:
         """A weight as float32."""
@@ -45,13 +51,21 @@ class Layers:
         return y
 
     def matrix(self, weight: npt.NDArray[np.float32]) -> Node:
-        """A weight matrix (n_out, n_in); as int8 it has one symmetric scale per output."""
-        if not self._has_int8_weights:
+        """A weight matrix (n_out, n_in); as int8 it has symmetric scales, one per output and group of inputs."""
+        if not self._plan.has_int8_weights:
             return constant(weight)
-        largest = np.abs(weight).max(axis=1, keepdims=True)
+        n_out, n_in = weight.shape
+        n_group = n_in if n_in % self._groups.weights else self._groups.weights
+        grouped = weight.reshape(n_out, -1, n_group)
+        largest = np.abs(grouped).max(axis=2, keepdims=True)
         scale = np.where(largest > 0, largest, 1) / np.float32(127)
-        quantised = ops.convert(constant(np.rint(weight / scale).astype(np.int8)), ov.Type.f32)
-        return ops.multiply(quantised, constant(scale.astype(np.float32)))
+        rounded = np.empty(grouped.shape, np.int8)
+        for start in range(0, n_out, _BLOCK):  # else a vocabulary's worth of float32 is in memory several times
+            block = slice(start, start + _BLOCK)
+            rounded[block] = np.rint(grouped[block] / scale[block])
+        quantised = ops.convert(constant(rounded), ov.Type.f32)
+        scaled = ops.multiply(quantised, constant(scale.astype(np.float32)))
+        return ops.reshape(scaled, constant(np.array([n_out, n_in])), False)
 
     def layer_norm(self, x: Node, name: str) -> Node:
         """Layer norm over the last axis."""

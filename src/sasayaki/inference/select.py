@@ -16,6 +16,7 @@ def create_inference(
     device: str = "auto",
     precision: str = "auto",
     threads: int | None = None,
+    identity: str | None = None,
 ) -> Inference:
     """Build the engine for a checkpoint.
 
@@ -26,6 +27,8 @@ def create_inference(
         device: `cpu`, `cuda`, …; `auto` is the processor with openvino, and what PyTorch finds with torch.
         precision: what the engine offers by that name; `auto` is its own choice.
         threads: threads for one model; None is the engine's own choice.
+        identity: of the files that the checkpoint was read from, by which compiled graphs are kept on disk; None
+            keeps none.
 
     Raises:
         OptionError: a value is unknown, or device and backend do not go together.
@@ -43,5 +46,8 @@ def create_inference(
 
         return TorchInference(checkpoint, device=device, precision=precision, threads=threads)
     from sasayaki.inference.openvino_backend import OpenVINOInference
+    from sasayaki.inference.openvino_cache import GraphStore, default_folder
 
-    return OpenVINOInference(checkpoint, precision=precision, threads=threads)
+    folder = default_folder()
+    store = None if folder is None or identity is None else GraphStore(folder, identity)
+    return OpenVINOInference(checkpoint, precision=precision, threads=threads, store=store)

@@ -1,0 +1,164 @@
+"""Compiled graphs: built at first use, and kept on disk so that the next process only maps them into memory."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from sasayaki.checkpoints.files import user_cache
+from sasayaki.inference.openvino_runtime import core, ov
+
+_SUFFIX = ".graph"
+_N_DIGEST = hashlib.sha256().digest_size
+
+_MAX_BYTES = 8 << 30
+"""Graphs that were not used for the longest time go when all together are larger."""
+
+
+def default_folder() -> Path | None:
+    """The user's folder of compiled graphs; None when SASAYAKI_GRAPHS, which may name another, is `off`."""
+    named = os.environ.get("SASAYAKI_GRAPHS")
+    if named:
+        return None if named == "off" else Path(named).expanduser()
+    return user_cache() / "sasayaki" / "graphs"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStore:
+    """A folder of compiled graphs of one model.
+
+    A file is the SHA-256 of a graph, then the graph. Its name is the hash of all that the graph depends on: weights,
+    options, processor, OpenVINO's version, and the code that builds it. Files appear whole, by a rename, so that any
+    number of processes may read and write; a file that is damaged is not used and written anew. Where the folder
+    cannot be written nothing is kept.
+
+    Attributes:
+        folder: where the files are; made when needed.
+        identity: of the model's weights, as `ModelFiles.identity`.
+    """
+
+    folder: Path
+    identity: str
+
+    def load(self, name: str, options: dict[str, Any]) -> Any | None:
+        """The compiled graph of this name, or None when there is none that can be used."""
+        path = self._path(name, options)
+        try:
+            with path.open("rb") as file:
+                if not _is_whole(file):
+                    return None
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            path.touch()
+        except OSError:
+            return None
+        graph = np.frombuffer(mapped, np.uint8, offset=_N_DIGEST)  # keeps the map alive
+        try:
+            compiled = core().import_model(ov.Tensor(graph, shared_memory=True), "CPU", options)
+        except RuntimeError:  # OpenVINO's own check of versions
+            return None
+        return _Mapped(compiled, graph)
+
+    def save(self, name: str, options: dict[str, Any], compiled: Any) -> None:
+        """Keep a compiled graph, if the disk lets us."""
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            graph = compiled.export_model().getvalue()
+            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f"{os.getpid()}-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(graph).digest())
+                    file.write(graph)
+                os.replace(temporary, self._path(name, options))
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+            _forget_oldest(self.folder)
+
+    def _path(self, name: str, options: dict[str, Any]) -> Path:
+        depends_on = [self.identity, _environment(), name, *(f"{key}={options[key]}" for key in sorted(options))]
+        return self.folder / (hashlib.sha256("\n".join(depends_on).encode()).hexdigest()[:32] + _SUFFIX)
+
+
+class CompiledGraph:
+    """A graph that is loaded, or built and compiled, at its first use, once, whichever thread comes first.
+
+    Args:
+        name: tells it from the other graphs of the model.
+        build: makes the graph.
+        options: for `compile_model`.
+        store: where compiled graphs are kept; None keeps none.
+    """
+
+    def __init__(self, name: str, build: Callable[[], Any], options: dict[str, Any], store: GraphStore | None) -> None:
+        self._name = name
+        self._build = build
+        self._options = options
+        self._store = store
+        self._lock = threading.Lock()
+        self._compiled: Any = None
+
+    def create_infer_request(self) -> Any:
+        """A new request of the compiled graph."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = self._load() or self._compile()
+        return self._compiled.create_infer_request()
+
+    def _load(self) -> Any | None:
+        return self._store and self._store.load(self._name, self._options)
+
+    def _compile(self) -> Any:
+        compiled = core().compile_model(self._build(), "CPU", self._options)
+        if self._store:
+            self._store.save(self._name, self._options, compiled)
+        return compiled
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapped:
+    """A compiled graph and the memory that it reads its weights from."""
+
+    compiled: Any
+    graph: Any
+
+    def create_infer_request(self) -> Any:
+        return self.compiled.create_infer_request()
+
+
+def _is_whole(file: BinaryIO) -> bool:
+    """Whether what follows the digest is what was digested; read, not mapped, so that it takes no memory."""
+    expected, found = file.read(_N_DIGEST), hashlib.sha256()
+    while block := file.read(1 << 20):
+        found.update(block)
+    return found.digest() == expected
+
+
+@cache
+def _environment() -> str:
+    """What a compiled graph depends on beside model and options."""
+    code = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("openvino_*.py")):
+        code.update(path.read_bytes())
+    device = [str(core().get_property("CPU", name)) for name in ("FULL_DEVICE_NAME", "OPTIMIZATION_CAPABILITIES")]
+    return "\n".join([code.hexdigest(), ov.get_version(), *device])
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Delete graphs, those not used for the longest time first, until the rest fits."""
+    found = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    total = 0
+    for path in found:
+        total += path.stat().st_size
+        if total > _MAX_BYTES:
+            path.unlink(missing_ok=True)
