@@ -115,7 +115,7 @@ def facts(result: DecodingResult) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_option_reaches_the_decoder_from_every_entry_point(name: str) -> None:
-    """B31: options were accepted and dropped on the way, so that nothing changed."""
+    """B31, B164: options were accepted and dropped on the way, in batches too, so that nothing changed."""
     base, value = CHANGES[name]
     base = {"language": "en", **base}
     model = whisper(eot=base.pop("eot", -1.0))
@@ -148,6 +148,8 @@ def test_every_option_reaches_the_decoder_from_every_entry_point(name: str) -> N
         ({"prefix": [10**6]}, ["prefix"]),
         ({"beam_sise": 5}, ["beam_sise", "beam_size"]),
         ({"hotwords": "x"}, ["hotwords"]),
+        ({"no_repeat_ngram_size": 3}, ["no_repeat_ngram_size"]),
+        ({"repetition_penalty": 1.2}, ["repetition_penalty"]),
         ({"languages": ["de", "klingon"]}, ["language", "klingon"]),
         ({"languages": ["yue", "Tibetan"]}, ["languages", "yue,bo"]),
         ({"languages": ["de"], "language": "French"}, ["languages", "language", "French"]),

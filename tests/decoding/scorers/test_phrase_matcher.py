@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +12,11 @@ from sasayaki.decoding.scorers.phrase_matcher import REPEATED, PhraseMatcher, Pr
 def matcher_of(*spellings: tuple[str, float], phrase: str | None = None, is_joined: bool = False) -> PhraseMatcher:
     """A matcher of letters; each spelling is a phrase of its own unless one is named. Words are open behind letters."""
     made = (Spelling(phrase or text, tuple(text.encode()), worth, is_joined) for text, worth in spellings)
-    return PhraseMatcher(made, lambda token: chr(token).isalpha())
+    return PhraseMatcher(made, is_letter, is_letter)
+
+
+def is_letter(token: int) -> bool:
+    return chr(token).isalpha()
 
 
 def path(matcher: PhraseMatcher, text: str) -> list[float]:
@@ -75,8 +77,18 @@ def test_spellings_of_one_token_have_no_credit() -> None:
 def test_each_further_time_is_worth_less() -> None:
     """A phrase that earned the same each time made loops of itself: the end was never worth as much."""
     matcher = matcher_of(("ab", 4))
-    assert path(matcher, "ababab") == pytest.approx([2, 2, 1, 1, 0.5, 0.5])
-    assert sum(path(matcher, "ab" * 100)) < 8
+    assert path(matcher, "abxabxab") == pytest.approx([2, 2, 0, 1, 1, 0, 0.5, 0.5])
+    assert sum(path(matcher, "abx" * 100)) < 8
+
+
+@pytest.mark.parametrize("between", ["", "-", "--"])
+def test_right_behind_itself_a_phrase_is_worth_nothing(between: str) -> None:
+    """A name that the model goes on repeating by itself must not have earned the more for it."""
+    matcher = matcher_of(("ab", 4))
+    nothing = [0.0] * len(between)
+    assert path(matcher, between.join(["ab"] * 3)) == pytest.approx([2, 2, *nothing, 0, 0, *nothing, 0, 0])
+    assert path(matcher, f"ab{between}abxab") == pytest.approx([2, 2, *nothing, 0, 0, 0, 1, 1])
+    assert path(matcher, f"ab{between}axab") == pytest.approx([2, 2, *nothing, 0, 0, 1, 1])
 
 
 def test_phrases_are_counted_one_by_one() -> None:
@@ -92,33 +104,39 @@ def test_a_spelling_without_space_begins_where_no_word_is_open(text: str, amount
 
 
 def test_nothing_to_favour_adds_nothing() -> None:
-    assert path(PhraseMatcher([], lambda token: False), "abc") == [0, 0, 0]
+    assert path(PhraseMatcher([], is_letter, is_letter), "abc") == [0, 0, 0]
 
 
 TEXT = st.text("abc", min_size=1, max_size=5)
 PHRASES = st.dictionaries(TEXT, st.floats(0, 20), max_size=6)
 
 
-@given(phrases=PHRASES, text=st.text("abcd", max_size=30))
-@settings(max_examples=300, deadline=None)
+def found_in(text: str, phrase: str) -> list[bool]:
+    """For each time that a text has a phrase: whether it earns something, as no time before ends right before it."""
+    starts = [place for place in range(len(text)) if text.startswith(phrase, place)]
+    ends = [start + len(phrase) for start in starts]
+    return [not any(end <= start and not any(map(str.isalpha, text[end:start])) for end in ends) for start in starts]
+
+
+@given(phrases=PHRASES, text=st.text("abcd-", max_size=30))
+@settings(max_examples=400, deadline=None)
 def test_a_path_adds_what_its_phrases_are_worth_and_nothing_else(phrases: dict[str, float], text: str) -> None:
     """A letter outside all phrases ends the path, so that no credit is left."""
-    text += "-"
-    times = Counter(phrase for phrase in phrases for place in range(len(text)) if text.startswith(phrase, place))
+    times = {phrase: sum(found_in(text, phrase)) for phrase in phrases}
     worth = sum(phrases[phrase] * REPEATED**before for phrase, n in times.items() for before in range(n))
-    assert sum(path(matcher_of(*phrases.items()), text)) == pytest.approx(worth, abs=1e-9)
+    assert sum(path(matcher_of(*phrases.items()), text + "x")) == pytest.approx(worth, abs=1e-9)
 
 
-@given(phrases=PHRASES, text=st.text("abcd", max_size=20))
-@settings(max_examples=300, deadline=None)
+@given(phrases=PHRASES, text=st.text("abcd-", max_size=20))
+@settings(max_examples=400, deadline=None)
 def test_credit_is_the_best_share_of_a_phrase_in_progress(phrases: dict[str, float], text: str) -> None:
     matcher, progress = matcher_of(*phrases.items()), Progress()
     for token in text.encode():
         progress = matcher.advance(progress, token)
     shares = [
-        worth * n_matched / len(phrase) * REPEATED ** sum(text.startswith(phrase, place) for place in range(len(text)))
+        worth * n_matched / len(phrase) * REPEATED ** sum(found_in(text, phrase))
         for phrase, worth in phrases.items()
         for n_matched in range(1, len(phrase))
-        if text.endswith(phrase[:n_matched])
+        if text.endswith(phrase[:n_matched]) and found_in(text + phrase[n_matched:], phrase)[-1]
     ]
     assert matcher.credit(progress) == pytest.approx(max(shares, default=0.0))

@@ -97,6 +97,11 @@ def leaves_word_open(text: str) -> bool:
     return not any(ord(last) in block for block in _UNSPACED)
 
 
+def has_word(text: str) -> bool:
+    """Whether a text is more than punctuation; a part of a character may be a part of a word."""
+    return any(character.isalnum() or character == "\ufffd" for character in text)
+
+
 @lru_cache(maxsize=8)
 def _matcher(tokenizer: Tokenizer, phrases: tuple[tuple[str, float], ...], banned: frozenset[int]) -> PhraseMatcher:
     """The matcher of all phrases, made once for equal ones: it serves every window and temperature."""
@@ -113,7 +118,7 @@ def _matcher(tokenizer: Tokenizer, phrases: tuple[tuple[str, float], ...], banne
         found += [Spelling(phrase, tokens, worth, is_joined) for tokens, is_joined in possible.items()]
 
     @cache
-    def is_open_after(token: int) -> bool:
-        return token < tokenizer.eot and leaves_word_open(tokenizer.token_bytes(token).decode("utf-8", "replace"))
+    def text_of(token: int) -> str:
+        return tokenizer.token_bytes(token).decode("utf-8", "replace") if token < tokenizer.eot else ""
 
-    return PhraseMatcher(found, is_open_after)
+    return PhraseMatcher(found, lambda token: leaves_word_open(text_of(token)), lambda token: has_word(text_of(token)))
