@@ -348,6 +348,11 @@ class TranscribeOptions(WindowOptions):
         if not isinstance(self.clip_timestamps, str):
             self._keep("clip_timestamps", clips)
 
+    @property
+    def listens(self) -> bool:
+        """Whether voice activity is looked for."""
+        return self.vad != "off" and not self.compat
+
     def _check_voice(self) -> None:
         _one_of("vad", self.vad, VOICE_DETECTORS)
         _real_number("vad_threshold", _given("vad_threshold", self.vad_threshold), least=0, most=1)

@@ -242,6 +242,12 @@ class Segment(Record):
     words: tuple[Word, ...] = field(default=(), repr=False)
     """Its words with their times; empty when no word times were asked for."""
 
+    speech: float = field(default=math.nan, repr=False)
+    """Seconds of voice activity in its time; NaN without voice activity detection."""
+
+    rejected: str = field(default="", repr=False)
+    """Why its text is taken for invented (docs/long-audio.md); empty for text that is kept."""
+
     attempts: tuple[Attempt, ...] = field(default=(), repr=False)
     """Every decode of its window, the one that was kept included, and why others failed."""
 
@@ -276,6 +282,10 @@ class Transcription(Record):
 
     duration: float = 0.0
     """Length of the recording in seconds."""
+
+    rejected: tuple[Segment, ...] = field(default=(), repr=False)
+    """Text that is taken for invented, in the order of time; each with the reason, and the number of the segment that
+    follows it."""
 
     options: TranscribeOptions = field(default_factory=TranscribeOptions, repr=False)
     """The options that were in force."""

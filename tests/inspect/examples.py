@@ -93,6 +93,7 @@ def transcribed(seconds: float = 50.0, **options: Any) -> tuple[Trace, np.ndarra
         "temperature": (0.0, 0.2),
         "condition_on_previous_text": False,
         "suppress_tokens": str(BANNED),
+        "vad": "off",
     }
     scripted_model().transcribe(samples, trace=trace, **{**given, **options})
     return trace, samples

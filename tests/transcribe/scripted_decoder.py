@@ -109,8 +109,9 @@ def windows(*tokens: Sequence[int]) -> Answer:
 
 
 def run(decoder: ScriptedDecoder, content_frames: int, **options: object) -> list[Segment]:
-    """All segments of a recording, transcribed in English."""
-    return run_loop(decoder, recording(content_frames), TranscribeOptions(**options), language="en")
+    """All segments of a recording, transcribed in English without voice activity detection."""
+    settled = TranscribeOptions(**({"vad": "off"} | options))
+    return run_loop(decoder, recording(content_frames), settled, language="en")
 
 
 def run_loop(decoder: Any, audio: Recording, options: TranscribeOptions, *, language: str) -> list[Segment]:

@@ -37,7 +37,7 @@ def transcribed(heard: list[tuple[str, float]], **options: object) -> tuple[list
     segments = run_loop(
         Decoder(inference, byte_tokenizer(), ()),
         recording(3000 * len(heard)),
-        TranscribeOptions(condition_on_previous_text=False, beam_size=None, **options),
+        TranscribeOptions(condition_on_previous_text=False, beam_size=None, vad="off", **options),
         language=heard[0][0],
     )
     languages = [segment.language for segment in segments]

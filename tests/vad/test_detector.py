@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 
 from sasayaki.audio import load_audio
+from sasayaki.audio.samples import WaveformSamples
 from sasayaki.vad import detector
-from sasayaki.vad.detector import FRAME_SECONDS, speech_probabilities
+from sasayaki.vad.detector import FRAME_SECONDS, Listener
 
 DATA = Path(__file__).parents[1] / "data"
 RATE = 16000
+
+
+def speech_probabilities(audio: np.ndarray, kind: str) -> np.ndarray:
+    listener = Listener(WaveformSamples(audio), kind)
+    return listener.read(0, listener.n_frames)
 
 
 def noise(seconds: float, rms: float) -> np.ndarray:
@@ -44,11 +50,20 @@ def test_steady_noise_and_silence_are_no_speech(kind: str, rms: float) -> None:
 
 
 @pytest.mark.parametrize("kind", ["silero", "energy"])
-def test_blocks_of_any_length_give_what_the_whole_gives(kind: str) -> None:
-    audio = speech_in(noise(5, 0.001))
-    cuts = [0, 1, 511, 512, 513, 5000, 5000, 40_000, 79_999]
-    blocks = (audio[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(audio)], strict=True))
-    np.testing.assert_allclose(speech_probabilities(blocks, kind), speech_probabilities(audio, kind), atol=1e-3)
+def test_the_order_of_questions_does_not_matter(kind: str) -> None:
+    samples = WaveformSamples(np.tile(speech_in(noise(6, 0.001)), 8))
+    once = Listener(samples, kind).read(0, 1500)
+    listener = Listener(samples, kind)
+    assert (once.shape, listener.n_frames) == ((1500,), 1500)
+    for start, end in ((1200, 1300), (0, 3), (5, 5), (900, 1100), (1490, 1800)):
+        np.testing.assert_allclose(listener.read(start, end), once[start:end], atol=1e-6)
+
+
+def test_no_more_is_computed_than_is_asked_for() -> None:
+    checks: list[int] = []
+    listener = Listener(WaveformSamples(noise(120, 0.01)), "silero", check=lambda: checks.append(1))
+    listener.read(0, 1000)
+    assert len(checks) == 1
 
 
 @pytest.mark.parametrize("kind", ["auto", "silero", "energy"])

@@ -67,6 +67,8 @@ def test_json_holds_all_fields_under_the_names_of_openai_whisper() -> None:
         "no_speech_prob": 0.01,
         "language": "en",
         "words": [],
+        "speech": None,
+        "rejected": "",
         "attempts": [],
         "confidence": None,
         "token_probs": [],

@@ -13,7 +13,20 @@ from sasayaki.decoding.decode import Decoder
 from sasayaki.errors import BackendError
 from sasayaki.inference.base import AlignmentInference, AudioFeatures
 from sasayaki.transcribe.recording import Recording
-from sasayaki.transcribe.requests import Answer, Asking, Attend, Decode, Detect, Loop, Request, Window, WindowResult
+from sasayaki.transcribe.requests import (
+    Answer,
+    Asking,
+    Attend,
+    Decode,
+    Detect,
+    Listen,
+    Loop,
+    Request,
+    Window,
+    WindowResult,
+)
+from sasayaki.vad.detector import Listener
+from sasayaki.vad.voice import Voice, listen
 
 _Found = TypeVar("_Found")
 
@@ -36,6 +49,7 @@ class Driver:
     recording: Recording
     check: Callable[[], None] = _go_on
     _encoded: dict[Window, AudioFeatures] = field(default_factory=dict, init=False)
+    _listener: Listener | None = field(default=None, init=False)
 
     def run(self, loop: Loop) -> Generator[WindowResult, None, None]:
         """Run a loop to its end, and give each window as soon as it is final."""
@@ -69,6 +83,8 @@ class Driver:
             BackendError: attention is asked of an engine that cannot tell.
         """
         self.check()
+        if isinstance(request, Listen):
+            return self._listen(request)
         features = self._features(request.window)
         match request:
             case Detect():
@@ -84,6 +100,11 @@ class Driver:
                         "load the model with backend='openvino' or 'torch'"
                     )
                 return inference.cross_attention(features, request.tokens, request.heads)
+
+    def _listen(self, request: Listen) -> Voice:
+        if self._listener is None:
+            self._listener = Listener(self.recording.samples, request.options.vad, check=self.check)
+        return listen(self._listener, request.window.start, request.window.end, request.options)
 
     def _features(self, window: Window) -> AudioFeatures:
         if window not in self._encoded:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sasayaki.audio.constants import N_FRAMES
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.options import TranscribeOptions, parse_clip_timestamps
 from sasayaki.results import Segment
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.clips import make_clips
 from sasayaki.transcribe.context import Context
+from sasayaki.transcribe.evidence import judge
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
 from sasayaki.transcribe.language import window_language
 from sasayaki.transcribe.requests import Asking, Decode, Loop, Place, Window, WindowResult
 from sasayaki.transcribe.segments import make_segments, read_window
-from sasayaki.transcribe.silence import is_silent
+from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.tracing import record_window
+from sasayaki.vad.voice import Voice
 
 TRUSTED_TEMPERATURE = 0.5
 """Text sampled hotter than this is no context for the next window (openai/whisper's rule)."""
@@ -60,19 +61,23 @@ def transcribe_recording(work: Assignment, place: Place) -> Loop:
         if number > place.clip:
             place = replace(place, clip=number, seek=clip.start)
         while number == place.clip and place.seek < clip.end:
-            window = Window(place.seek, min(place.seek + N_FRAMES, clip.end))
-            finished = yield from transcribe_window(work, window, place)
+            window, voice = yield from next_window(place.seek, clip.end, work.options)
+            if window.n_frames:
+                finished = yield from transcribe_window(work, window, voice, place)
+            else:
+                finished = WindowResult(window, (), done=window.end, place=replace(place, seek=window.end))
             place = finished.place
             yield finished
 
 
-def transcribe_window(work: Assignment, window: Window, place: Place) -> Asking[WindowResult]:
-    """Transcribe one window."""
+def transcribe_window(work: Assignment, window: Window, voice: Voice | None, place: Place) -> Asking[WindowResult]:
+    """Transcribe one window, in which voice activity is known or not."""
     language = yield from window_language(window, work.options, place.language)
     tracer = work.tracer and work.tracer.next_window()
     kept = yield from decode_with_fallback(_ladder(work, window, language, place.context, tracer), work.options)
     split = read_window(kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin)
-    segments = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
+    found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
+    segments, rejected = judge(found, kept, voice, work.options)
     next_place = replace(
         place,
         seek=window.start + split.advance,
@@ -82,7 +87,7 @@ def transcribe_window(work: Assignment, window: Window, place: Place) -> Asking[
     )
     if tracer:
         record_window(tracer, kept, segments, work.options, window=window, next_seek=next_place.seek)
-    return WindowResult(window, segments, done=min(next_place.seek, window.end), place=next_place)
+    return WindowResult(window, segments, done=min(next_place.seek, window.end), place=next_place, rejected=rejected)
 
 
 def next_context(

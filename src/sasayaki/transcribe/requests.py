@@ -3,7 +3,7 @@
 The loop is a generator. It yields requests, and is sent their answers; and it yields a `WindowResult` for each window
 that is final, to which nothing is sent (None). A driver may hold many loops at once and answer their requests together.
 
-    Detect → DetectedLanguage     Decode → DecodingResult     Attend → array
+    Listen → Voice     Detect → DetectedLanguage     Decode → DecodingResult     Attend → array
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from sasayaki.decoding.recorder import Tracer
-from sasayaki.options import DecodingOptions
+from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import Segment
 from sasayaki.transcribe.context import Context
 
@@ -33,6 +33,19 @@ class Window:
     def n_frames(self) -> int:
         """Its length in frames."""
         return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where in a window does somebody speak? Answered by a `Voice`.
+
+    Attributes:
+        window: what to listen to.
+        options: with the fields `vad…`.
+    """
+
+    window: Window
+    options: TranscribeOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,7 @@ class WindowResult:
     Attributes:
         window: its frames.
         segments: what it gave, final.
+        rejected: text that is taken for invented.
         done: frame up to which the clip is transcribed.
         place: where the loop goes on, and could be started again.
     """
@@ -114,9 +128,10 @@ class WindowResult:
     segments: tuple[Segment, ...]
     done: int
     place: Place
+    rejected: tuple[Segment, ...] = ()
 
 
-Request: TypeAlias = "Detect | Decode | Attend"
+Request: TypeAlias = "Listen | Detect | Decode | Attend"
 Answer: TypeAlias = Any
 """What a request says that it is answered by; None for a `WindowResult`."""
 

@@ -18,10 +18,9 @@ from sasayaki.transcribe.silence import is_silent
 def read_window(
     result: DecodingResult, window: Window, options: TranscribeOptions, *, timestamp_begin: int
 ) -> WindowSplit:
-    """The spans of a window and how far it leads; a silent one has none and is passed as a whole."""
-    if is_silent(result, options):
-        return WindowSplit((), window.n_frames)
-    return split_window(result.tokens, timestamp_begin=timestamp_begin, n_frames=window.n_frames)
+    """The spans of a window and how far it leads; a silent one is passed as a whole."""
+    split = split_window(result.tokens, timestamp_begin=timestamp_begin, n_frames=window.n_frames)
+    return WindowSplit(split.spans, window.n_frames) if is_silent(result, options) else split
 
 
 def make_segments(

@@ -1,9 +1,38 @@
-"""The no-speech rule: when a window is taken for silence."""
+"""Silence: stretches that are passed over, and when a window is taken for silent."""
 
 from __future__ import annotations
 
+from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult
+from sasayaki.transcribe.requests import Asking, Listen, Window
+from sasayaki.vad.voice import Voice
+
+LEAD_FRAMES = 20
+"""Frames of silence that are left before the first sound of a window."""
+
+MIN_SKIP_FRAMES = 100
+"""Silence at the start of a window that is shorter than this is not passed over: a window's first timestamp may be as
+late as this."""
+
+
+def next_window(seek: int, end: int, options: TranscribeOptions) -> Asking[tuple[Window, Voice | None]]:
+    """The next window from frame `seek` on, up to `end` at most, and the voice activity in it.
+
+    It begins shortly before the first moment that is not surely silent. If there is none in 30 s, it has no frames and
+    stands behind them. Without voice activity detection it begins at once.
+    """
+    window = Window(seek, min(seek + N_FRAMES, end))
+    if not options.listens:
+        return window, None
+    voice: Voice = yield Listen(window, options)
+    start = round(voice.first_sound() * FRAMES_PER_SECOND)
+    if start >= window.end:
+        return Window(window.end, window.end), voice
+    if start - LEAD_FRAMES - seek >= MIN_SKIP_FRAMES:
+        window = Window(start - LEAD_FRAMES, min(start - LEAD_FRAMES + N_FRAMES, end))
+        voice = yield Listen(window, options)
+    return window, voice
 
 
 def is_silent(result: DecodingResult, options: TranscribeOptions) -> bool:

@@ -48,12 +48,14 @@ class SegmentStream(Iterator[Segment]):
         self._release = release
         self._ready: deque[Segment] = deque()
         self._given: list[Segment] = []
+        self._rejected: list[Segment] = []
 
     def __next__(self) -> Segment:
         try:
             while not self._ready:
                 window = next(self._windows)
                 self._ready.extend(window.segments)
+                self._rejected.extend(window.rejected)
                 if self._progress:
                     self._progress(window.done / FRAMES_PER_SECOND, self.duration)
         except BaseException as error:
@@ -90,5 +92,6 @@ class SegmentStream(Iterator[Segment]):
             language=self.language,
             language_probs=self.language_probs,
             duration=self.duration,
+            rejected=tuple(self._rejected),
             options=self.options,
         )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from sasayaki.audio.constants import SAMPLE_RATE
+from sasayaki.audio.samples import Samples
 from sasayaki.audio.waveform import Waveform
 from sasayaki.vad.silero import FRAME_SAMPLES, SileroNetwork, has_silero
 
 FRAME_SECONDS = FRAME_SAMPLES / SAMPLE_RATE
 
-_BLOCK_FRAMES = 1024
+UNSURE = 0.2
+"""What energy says of a sound that is most likely no speech."""
+
+_BLOCK_FRAMES = 1024  # 33 s at a time
 _SILENCE_DB = -70.0  # of full scale; quieter frames are no speech, whatever stands beside them
 _FLOOR_SHARE, _SPEECH_SHARE = 0.1, 0.95  # quantiles taken for the background and for speech
 _LEAST_RANGE_DB = 12.0  # what is less lively than this is background as a whole
@@ -22,21 +26,55 @@ Probabilities = npt.NDArray[np.float32]
 """Probability of speech in each frame of `FRAME_SECONDS` (32 ms), (n_frames,) float32."""
 
 
-def speech_probabilities(audio: Waveform | Iterable[Waveform], kind: str = "auto") -> Probabilities:
-    """Probability of speech in each frame of a recording; a last frame that is not full is filled with zeros.
+class Listener:
+    """Probabilities of speech in the frames of a recording, computed as far as they are asked for.
+
+    A last frame that is not full is filled with zeros. Silero listens from the start of the recording on, wherever it
+    is asked first, so answers do not depend on the order of questions; energy looks at the whole recording first.
 
     Args:
-        audio: samples (n_samples,) at 16 kHz, or blocks of them of any length, one after the other.
+        samples: the recording.
         kind: `silero`, `energy`, or `auto` for Silero where its weights are installed.
+        check: called after each block of 33 s; what it raises ends the listening.
 
     Raises:
         BackendError: Silero's weights are asked for and not installed.
     """
-    blocks = _frame_blocks([audio] if isinstance(audio, np.ndarray) else audio)
-    if kind == "energy" or (kind == "auto" and not has_silero()):
-        return energy_probabilities(_joined(_decibels(frames) for frames in blocks))
-    network = SileroNetwork()
-    return _joined(network(frames) for frames in blocks)
+
+    def __init__(self, samples: Samples, kind: str = "auto", *, check: Callable[[], None] | None = None) -> None:
+        self._samples = samples
+        self._check = check
+        is_energy = kind == "energy" or (kind == "auto" and not has_silero())
+        self.kind = "energy" if is_energy else "silero"
+        self._blocks = self._energy() if is_energy else self._silero()
+        self._heard = np.zeros(0, np.float32)
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames of the recording."""
+        return -(-self._samples.n_samples // FRAME_SAMPLES)
+
+    def read(self, start: int, end: int) -> Probabilities:
+        """Probabilities of frames `start` up to `end`, as far as the recording goes, (n,) float32."""
+        while len(self._heard) < min(end, self.n_frames):
+            self._heard = np.concatenate([self._heard, next(self._blocks)])
+        return self._heard[start:end]
+
+    def _silero(self) -> Iterator[Probabilities]:
+        network = SileroNetwork()
+        return map(network, self._frames())
+
+    def _energy(self) -> Iterator[Probabilities]:
+        yield energy_probabilities(np.concatenate([_decibels(frames) for frames in self._frames()]))
+
+    def _frames(self) -> Iterator[Waveform]:
+        """Frames (n, FRAME_SAMPLES), at most `_BLOCK_FRAMES` at a time."""
+        step = _BLOCK_FRAMES * FRAME_SAMPLES
+        for first in range(0, self._samples.n_samples, step):
+            block = self._samples.read(first, min(first + step, self._samples.n_samples))
+            if self._check:
+                self._check()
+            yield np.pad(block, (0, -len(block) % FRAME_SAMPLES)).reshape(-1, FRAME_SAMPLES)
 
 
 def energy_probabilities(decibels: Probabilities) -> Probabilities:
@@ -44,7 +82,7 @@ def energy_probabilities(decibels: Probabilities) -> Probabilities:
 
     The background is the power that a tenth of the audible frames stay below, speech the one that 5 % are above; a
     frame half way between has the probability 0.5. Where the two are less than 12 dB apart nothing is speech: steady
-    noise has no pauses.
+    noise has no pauses. Quiet sounds may still be speech, so no audible frame is surely silent (`UNSURE` at least).
 
     Args:
         decibels: power of each frame relative to full scale, (n_frames,).
@@ -57,30 +95,11 @@ def energy_probabilities(decibels: Probabilities) -> Probabilities:
         floor = _SILENCE_DB
     reach = speech - floor
     if reach < _LEAST_RANGE_DB:
-        return np.zeros(len(decibels), np.float32)
-    above = (decibels - floor) / reach - 0.5
-    probabilities: Probabilities = np.where(is_audible, 0.5 + 0.5 * np.tanh(4 * above), 0).astype(np.float32)
-    return probabilities
+        return np.where(is_audible, np.float32(UNSURE), np.float32(0))
+    likely = np.maximum(0.5 + 0.5 * np.tanh(4 * ((decibels - floor) / reach - 0.5)), UNSURE)
+    return np.where(is_audible, likely, 0).astype(np.float32)
 
 
 def _decibels(frames: Waveform) -> Probabilities:
     decibels: Probabilities = 10 * np.log10(np.mean(frames**2, axis=1) + 1e-12)
     return decibels
-
-
-def _joined(parts: Iterable[Probabilities]) -> Probabilities:
-    return np.concatenate([np.zeros(0, np.float32), *parts])
-
-
-def _frame_blocks(blocks: Iterable[Waveform]) -> Iterator[Waveform]:
-    """Frames (n, FRAME_SAMPLES), at most `_BLOCK_FRAMES` at a time."""
-    rest = np.zeros(0, np.float32)
-    for block in blocks:
-        for begin in range(0, len(block), _BLOCK_FRAMES * FRAME_SAMPLES):
-            rest = np.concatenate([rest, block[begin : begin + _BLOCK_FRAMES * FRAME_SAMPLES]])
-            n_frames = len(rest) // FRAME_SAMPLES
-            if n_frames:
-                yield rest[: n_frames * FRAME_SAMPLES].reshape(n_frames, FRAME_SAMPLES)
-                rest = rest[n_frames * FRAME_SAMPLES :]
-    if len(rest):
-        yield np.pad(rest, (0, FRAME_SAMPLES - len(rest)))[None]

@@ -23,7 +23,7 @@ _WINDOW_COST = 3.0  # of one more window, against 1.0 for a cut without any sile
 def find_speech(
     probabilities: npt.NDArray[np.float32], options: TranscribeOptions, *, duration: float
 ) -> tuple[Region, ...]:
-    """Regions of speech in a recording, in the order of time, without overlap.
+    """Regions of speech in a stretch of audio, in the order of time, without overlap.
 
     Speech begins with a frame whose probability is at least `vad_threshold`, and ends when it has been lower than
     `HYSTERESIS` below that for `vad_min_silence` seconds. What is shorter than `vad_min_speech` is dropped; what is
@@ -32,7 +32,7 @@ def find_speech(
     Args:
         probabilities: of the frames, (n_frames,).
         options: with the fields `vad_…`.
-        duration: length of the recording in seconds.
+        duration: its length in seconds.
     """
     runs = _runs(probabilities, options.vad_threshold, round(options.vad_min_silence / FRAME_SECONDS))
     spoken = [

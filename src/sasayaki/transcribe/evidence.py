@@ -1,0 +1,104 @@
+"""Text that nobody said: what speaks against a segment, and why it is rejected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sasayaki.options import TranscribeOptions
+from sasayaki.results import DecodingResult, Segment
+from sasayaki.transcribe.fallback import Fallback
+from sasayaki.transcribe.silence import is_silent
+from sasayaki.vad.voice import Voice
+
+MARGIN = 0.2
+"""Seconds by which a segment's time is widened when voice is looked for in it: timestamps are coarse."""
+
+SURE_OF_SPEECH = 0.2
+"""A no-speech probability up to this, and text that is `SURE_OF_TEXT`, stands against missing voice activity."""
+
+SURE_OF_TEXT = -0.5
+"""An average log-probability from this on."""
+
+UNSURE_OF_SPEECH = 0.4
+"""A no-speech probability above this makes a text that passes no threshold at any temperature a guess."""
+
+SURE_OF_NO_SPEECH = 0.6
+"""A no-speech probability above this makes a text below `UNSURE_OF_TEXT` a guess."""
+
+UNSURE_OF_TEXT = -0.8
+"""An average log-probability below this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a segment beside its text.
+
+    Attributes:
+        is_silent: whether its window is silence by openai/whisper's rule.
+        no_speech_prob: no-speech probability of its window.
+        avg_logprob: mean log-probability per token of its window.
+        has_failed: whether no attempt at its window passed the thresholds.
+        speech: seconds of voice activity in its time; NaN when nobody listened.
+    """
+
+    is_silent: bool
+    no_speech_prob: float
+    avg_logprob: float
+    has_failed: bool
+    speech: float = math.nan
+
+
+def reason_against(evidence: Evidence) -> str:
+    """Why a segment is rejected; empty when it is kept.
+
+    - `no_speech_threshold`: its window is silence by the rule of that name.
+    - `no_voice`: nobody speaks in its time, and the model has some doubt.
+    - `guess`: somebody makes a sound, but the model leans to silence, and either no attempt passed the thresholds or
+      the text is unlikely.
+
+    Without voice activity detection only the first reason is given.
+    """
+    if evidence.is_silent:
+        return "no_speech_threshold"
+    if math.isnan(evidence.speech):
+        return ""
+    is_sure = evidence.no_speech_prob <= SURE_OF_SPEECH and evidence.avg_logprob >= SURE_OF_TEXT
+    if evidence.speech == 0 and not is_sure:
+        return "no_voice"
+    is_unlikely = evidence.no_speech_prob > SURE_OF_NO_SPEECH and evidence.avg_logprob < UNSURE_OF_TEXT
+    has_failed = evidence.no_speech_prob > UNSURE_OF_SPEECH and evidence.has_failed
+    return "guess" if is_unlikely or has_failed else ""
+
+
+def judge(
+    segments: Sequence[Segment], kept: Fallback, voice: Voice | None, options: TranscribeOptions
+) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+    """The segments of a window that are kept, and those that are rejected with their reason, both numbered anew.
+
+    A rejected segment has the number of the kept one that follows it.
+    """
+    held: list[Segment] = []
+    rejected: list[Segment] = []
+    for segment in segments:
+        evidence = _evidence(segment, kept, voice, options)
+        judged = replace(
+            segment,
+            id=segments[0].id + len(held),
+            speech=evidence.speech,
+            rejected=reason_against(evidence),
+        )
+        (rejected if judged.rejected else held).append(judged)
+    return tuple(held), tuple(rejected)
+
+
+def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: TranscribeOptions) -> Evidence:
+    result: DecodingResult = kept.result
+    return Evidence(
+        is_silent=is_silent(result, options),
+        no_speech_prob=result.no_speech_prob,
+        avg_logprob=result.avg_logprob,
+        has_failed=all(attempt.failed for attempt in kept.attempts),
+        speech=voice.seconds(segment.start - MARGIN, segment.end + MARGIN) if voice else math.nan,
+    )
