@@ -55,6 +55,13 @@ def test_page_and_trace_go_where_they_are_told_to(talk: str) -> None:
     assert [window.seek for window in trace.windows()] == [0, 900]
 
 
+def test_a_recording_may_be_a_url(talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sasayaki.cli.urls.open_url", lambda _: io.BytesIO(wav_bytes()))
+    assert main(["inspect", "https://example.org/a/talks.wav?secret=1", "--language", "en"]) == 0
+    assert "<title>talks" in Path("talks.html").read_text("utf-8")
+    assert "secret" not in Path("talks.html").read_text("utf-8")
+
+
 def test_a_recording_may_come_from_standard_input(talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(wav_bytes())))
     assert main(["inspect", "-", "--language", "en"]) == 0

@@ -10,7 +10,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from sasayaki.cli.console import DONE, say
-from sasayaki.cli.inputs import STDIN, check_input, open_input
+from sasayaki.cli.inputs import check_input, open_input
+from sasayaki.cli.outputs import stem
 from sasayaki.cli.progress import progress_bar
 from sasayaki.cli.transcribing import TranscribingCommand
 from sasayaki.errors import OptionError
@@ -26,7 +27,7 @@ class Inspect(TranscribingCommand):
     """
 
     file: Annotated[Positional[str], arg(metavar="FILE")]
-    """Recording in any format; - reads one from standard input."""
+    """Recording in any format; - reads one from standard input. URLs need the extra `url`."""
 
     html: str | None = None
     """File for the page; None means the recording's name with .html, in the current folder."""
@@ -42,8 +43,7 @@ class Inspect(TranscribingCommand):
         """
         check_input(self.file)
         options = self.effective_options()
-        name = "stdin" if self.file == STDIN else os.path.basename(self.file)
-        page = Path(self.html or f"{os.path.splitext(name)[0]}.html")
+        page = Path(self.html or f"{stem(self.file)}.html")
         self._check_targets(page)
         import sasayaki
 
@@ -57,6 +57,7 @@ class Inspect(TranscribingCommand):
             trace.write(self.trace)
         from sasayaki.inspect import write_page
 
+        name = os.path.basename(self.file) if os.path.exists(self.file) else stem(self.file)
         write_page(page, trace, samples, name=name)
         say(str(page))
         return DONE

@@ -34,7 +34,7 @@ class Job:
     @property
     def is_renamed(self) -> bool:
         """Whether the recording's own name was taken."""
-        return self.name != _stem(self.file)
+        return self.name != stem(self.file)
 
     def check(self) -> None:
         """See that all targets can be written.
@@ -100,21 +100,22 @@ def plan_jobs(files: Sequence[str], formats: Sequence[str], folder: Path) -> lis
     When several recordings of a run have the same name, the first keeps it and the others get a number:
     `talk-2.srt`. Names that differ only in case count as the same, as some file systems hold it.
     """
-    stems = [_stem(file) for file in files]
-    own, taken = {stem.casefold() for stem in stems}, set[str]()
+    stems = [stem(file) for file in files]
+    own, taken = {each.casefold() for each in stems}, set[str]()
     jobs = []
-    for file, stem in zip(files, stems, strict=True):
-        name, number = stem, 1
+    for file, own_name in zip(files, stems, strict=True):
+        name, number = own_name, 1
         while name.casefold() in taken or (number > 1 and name.casefold() in own):
             number += 1
-            name = f"{stem}-{number}"
+            name = f"{own_name}-{number}"
         taken.add(name.casefold())
         targets = tuple(folder / f"{name}.{FORMATS[each].ending}" for each in formats)
         jobs.append(Job(file, name, targets, folder / f".{name}.sasayaki" if targets else None))
     return jobs
 
 
-def _stem(file: str) -> str:
+def stem(file: str) -> str:
+    """What files that are written for a recording are called, without an ending."""
     if file == STDIN:
         return "stdin"
     path = urlsplit(file).path.rstrip("/") if is_url(file) else file
