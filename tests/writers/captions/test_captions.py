@@ -262,6 +262,13 @@ def test_full_width_characters_count_as_two() -> None:
         assert width - 14 <= longest <= width
 
 
+def test_japanese_lines_break_where_a_phrase_begins() -> None:
+    (cue,) = captions(
+        make_segment(0, 5, "中小企業の税金を引き下げることを決定しました。", language="ja"), max_line_width=32
+    )
+    assert cue.text == "中小企業の税金を\n引き下げることを決定しました。"
+
+
 def test_unspaced_text_never_begins_a_line_with_a_closing_mark() -> None:
     text = "「そうです。」と彼は言った、コーヒーを飲みながら。"
     for width in range(4, 30):

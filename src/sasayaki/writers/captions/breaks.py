@@ -17,6 +17,8 @@ _PAUSE_MS = 300
 """A pause as good as a comma."""
 
 _CLAUSE, _BEFORE_OPENER, _ANYWHERE, _BINDS = 150, 300, 600, 1100
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+_PARTICLES = frozenset("はがをにでともへのてば")
 
 _TITLES = to_set("dr. mr. mrs. ms. prof. st. sr. jr. hr. fr. mme. mlle. sra. dra. gen. sen. rep. gov. capt.")
 _BEFORE_NUMBER = to_set("no. nr. № # $ € £ ¥ page chapter section seite kapitel página")
@@ -69,9 +71,18 @@ def boundary(left: Atom, right: Atom, small: SmallWords, bonds_before: int) -> B
 def _cost(left: Atom, right: Atom, small: SmallWords) -> int:
     if left.text.rstrip(_CLOSERS).endswith(tuple(_CLAUSE_ENDS)):
         return _CLAUSE
+    if not right.is_spaced:
+        return _unspaced_cost(left.text[-1], right.text[0])
     if _bare(left) in small.openers or _bare(left) in small.binders:
         return _BINDS
     return _BEFORE_OPENER if _bare(right) in small.openers else _ANYWHERE
+
+
+def _unspaced_cost(left: str, right: str) -> int:
+    """Japanese phrases end in particles, at least in hiragana, and mostly begin otherwise."""
+    if not _HIRAGANA.match(left) or _HIRAGANA.match(right):
+        return _BINDS
+    return _BEFORE_OPENER if left in _PARTICLES else _ANYWHERE
 
 
 def _bare(atom: Atom) -> str:
