@@ -172,8 +172,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def is_loop(line: dict[str, Any]) -> bool:
-    """Whether a loop is left in an answer."""
+    """Whether a loop is left in an answer; for a digit that was said n times, more than twice as many."""
     text = " ".join(segment[2] for segment in line["segments"])
+    if line["kind"].startswith("digit"):
+        return longest_repeat(text)[0] > 2 * int(line["kind"].removeprefix("digit x"))
     return longest_repeat(text)[0] >= MIN_REPEATS or any(segment[3] > 2.4 for segment in line["segments"])
 
 
