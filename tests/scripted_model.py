@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import wave
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -35,6 +37,15 @@ def tone(name: str, seconds: float) -> Waveform:
     """A tone of that name."""
     time = np.arange(round(seconds * SAMPLE_RATE)) / SAMPLE_RATE
     return (0.5 * np.sin(2 * np.pi * TONES[name] * time)).astype(np.float32)
+
+
+def wav(*channels: Waveform) -> bytes:
+    """A WAV file of 16 bits with some channels of equal length."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setparams((len(channels), 2, SAMPLE_RATE, 0, "NONE", ""))
+        writer.writeframes((np.stack(channels, axis=1) * 32767).astype("<i2").tobytes())
+    return file.getvalue()
 
 
 def heard(mel: npt.NDArray[np.float32]) -> str:

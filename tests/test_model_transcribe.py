@@ -10,7 +10,6 @@ import sys
 import tempfile
 import tracemalloc
 import warnings
-import wave
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from sasayaki.decoding.decode import Decoder
 from sasayaki.model import Whisper
 from sasayaki.transcribe.stop import Stop
 from tests.fakes import EOT, N_VOCAB, SOT, SOT_PREV, TIMESTAMP_BEGIN, say, text, ts
-from tests.scripted_model import TONES, make_english_model, make_model, sentence, speak, tone
+from tests.scripted_model import TONES, make_english_model, make_model, sentence, speak, tone, wav
 
 RECORDING = np.concatenate([tone("low", 30), tone("high", 30), tone("middle", 5)])
 SECONDS = 16000
@@ -353,14 +352,6 @@ def test_an_interrupt_anywhere_leaves_nothing_open(
 def remember(made: list[Any], given: dict[str, Any]) -> Any:
     made.append(tempfile.SpooledTemporaryFile(**given))  # noqa: SIM115 (that it is closed is tested)
     return made[-1]
-
-
-def wav(waveform: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    with wave.open(file, "wb") as writer:
-        writer.setparams((1, 2, 16000, 0, "NONE", ""))
-        writer.writeframes((waveform * 32767).astype("<i2").tobytes())
-    return file.getvalue()
 
 
 def test_a_long_recording_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 MAX_HYPOTHESES = 10_000
 """Most beams or samples of a window: more logits than these have fit no memory."""
 
+CHANNELS = ("mix", "split")
 BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
 VOICE_DETECTORS = ("auto", "silero", "energy", "off")
@@ -311,6 +312,9 @@ class TranscribeOptions(WindowOptions):
     """Stretches to transcribe in the order given, `start,end,start,end,…` in seconds; the last end may be left
     out."""
 
+    channels: str = "mix"
+    """`mix` transcribes the sum of all channels, `split` each channel for itself, and joins their segments by time."""
+
     vad: str = "auto"
     """What finds voice activity: `silero`, a small network; `energy`, how loud the audio is; `auto` for Silero where
     its weights are installed, else energy; `off` does without."""
@@ -344,6 +348,7 @@ class TranscribeOptions(WindowOptions):
             _flag(name, getattr(self, name))
         self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
         self._check_voice()
+        _one_of("channels", self.channels, CHANNELS)
         clips = parse_clip_timestamps(self.clip_timestamps)
         if not isinstance(self.clip_timestamps, str):
             self._keep("clip_timestamps", clips)

@@ -239,6 +239,9 @@ class Segment(Record):
     language: str
     """Language that its window was decoded with."""
 
+    channel: int | None = None
+    """Channel that it was heard in, from 0, when channels were split."""
+
     words: tuple[Word, ...] = field(default=(), repr=False)
     """Its words with their times; empty when no word times were asked for."""
 

@@ -14,6 +14,7 @@ from sasayaki.audio import load_audio, open_samples
 from sasayaki.audio import samples as samples_module
 from sasayaki.audio.samples import StoredSamples
 from sasayaki.errors import AudioError
+from tests.scripted_model import tone, wav
 
 CLIP = Path(__file__).parents[1] / "data" / "en_fox.ogg"
 
@@ -41,7 +42,7 @@ def test_any_range_of_any_source_is_what_loading_gives(kind: str, limit: int, mo
     expected, data = load_audio(CLIP), CLIP.read_bytes()
     sources: dict[str, Any] = {"path": CLIP, "str": str(CLIP), "bytes": data, "file": io.BytesIO(data)}
     sources |= {"pipe": Pipe(data), "array": expected, "list": expected.tolist()}
-    samples = open_samples(sources[kind])
+    (samples,) = open_samples(sources[kind])
     try:
         assert samples.n_samples == len(expected)
         for first, last in ((0, len(expected)), (5, 5), (0, 1), (20001, 30000), (7, 20001), (len(expected) - 3, None)):
@@ -79,13 +80,32 @@ def test_what_ends_the_reading_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -
         open_samples(CLIP, check=stop)
     with pytest.raises(AudioError):
         open_samples(b"no audio")
-    assert [samples._file.closed for samples in made] == [True, True]
+    assert [samples._file.closed for samples in made] == [True]
+
+
+@pytest.mark.parametrize("kind", ["path", "bytes", "array"])
+def test_channels_that_are_split_are_what_each_is_alone(kind: str) -> None:
+    left, right = tone("low", 3), tone("high", 3)
+    stereo = wav(left, right)
+    source: Any = {"path": stereo, "bytes": stereo, "array": np.stack([left, right])}[kind]
+    channels = open_samples(source, split=True)
+    assert [channel.n_samples for channel in channels] == [48000, 48000]
+    for channel, expected in zip(channels, (left, right), strict=True):
+        np.testing.assert_allclose(channel.read(0, 48000), expected, atol=1e-4)
+        channel.close()
+
+
+def test_a_recording_of_one_channel_splits_into_one() -> None:
+    for source in (CLIP.with_name("en_jfk.mp3"), load_audio(CLIP)):
+        (channel,) = open_samples(source, split=True)
+        assert channel.n_samples > 16000
+        channel.close()
 
 
 def test_samples_that_are_dropped_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unclosed file would be a ResourceWarning, which fails the tests."""
     monkeypatch.setattr(samples_module, "_IN_MEMORY", 1)
-    file = (samples := open_samples(CLIP))._file  # type: ignore[attr-defined]
+    file = (samples := open_samples(CLIP))[0]._file  # type: ignore[attr-defined]
     del samples
     gc.collect()
     assert file.closed

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import wave
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import pytest
 from sasayaki.cli.main import main
 from sasayaki.cli.outputs import Job
 from tests.cli.fake_model import FakeModel
-from tests.scripted_model import tone
+from tests.scripted_model import tone, wav
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
@@ -29,10 +28,7 @@ Recording = Callable[..., str]
 
 def write_tones(path: Path, *names: str) -> None:
     """A recording of 30 s of each tone."""
-    samples = np.concatenate([tone(name, 30) for name in names])
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, 16000, 0, "NONE", ""))
-        file.writeframes((samples * 32767).astype("<i2").tobytes())
+    path.write_bytes(wav(np.concatenate([tone(name, 30) for name in names])))
 
 
 def start(folder: Path, *arguments: str, step_seconds: float = 0.0) -> subprocess.Popen[str]:

@@ -350,6 +350,7 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "multilingual": ("True", True),
     "language_detection_threshold": ("0.9", 0.9),
     "clip_timestamps": ("1,2", "1,2"),
+    "channels": ("split", "split"),
     "vad": ("energy", "energy"),
     "vad_threshold": ("0.7", 0.7),
     "vad_min_speech": ("0.2", 0.2),

@@ -114,9 +114,11 @@ def test_a_journal_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 def test_a_window_is_kept_before_it_is_given(path: Path) -> None:
     a = text(" a")
-    running = go_on(Journal(path, WORK), lambda place: drive(windows(a), place), assignment().begin("en"))
+    journal = Journal(path, WORK)
+    running = go_on(journal, lambda place: drive(windows(a), place), assignment().begin("en"), channel=None)
     for number, _ in enumerate(running, start=1):
         assert path.read_bytes().count(b"\n") == number + 1
+    journal.close()
 
 
 def test_recordings_are_told_apart() -> None:

@@ -9,7 +9,7 @@ import io
 import logging
 import os
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any, BinaryIO, TypeAlias, TypeGuard, cast
@@ -63,6 +63,24 @@ def decode_blocks(
     Close the iterator (`contextlib.closing`) to let go of the file before its end. Arguments and errors are
     those of `load_audio`; they are raised at the first or a later block.
     """
+    with closing(_decode_source(source, sample_rate, is_mono=True)) as blocks:
+        for block in blocks:
+            yield block[0]
+
+
+def decode_channels(
+    source: EncodedAudio, *, sample_rate: int = SAMPLE_RATE
+) -> Generator[npt.NDArray[np.int16], None, None]:
+    """Yield a recording piece by piece with its channels apart: blocks (n_channels, n), int16.
+
+    All blocks have the channels that the recording begins with. Otherwise as `decode_blocks`.
+    """
+    return _decode_source(source, sample_rate, is_mono=False)
+
+
+def _decode_source(
+    source: EncodedAudio, sample_rate: int, *, is_mono: bool
+) -> Generator[npt.NDArray[np.int16], None, None]:
     if sample_rate < 1:
         raise OptionError(f"sample_rate: expected 1 or more samples per second, got {sample_rate}")
     from av.error import FFmpegError
@@ -71,8 +89,8 @@ def decode_blocks(
     try:
         with _open_source(source, name) as reader, _open_container(reader) as container:
             stream = _audio_stream(container, name)
-            for block in _resample(_decode(container, stream, damage), sample_rate):
-                n_samples += len(block)
+            for block in _resample(_decode(container, stream, damage), sample_rate, is_mono=is_mono):
+                n_samples += block.shape[1]
                 yield block
     except AudioError:
         raise
@@ -214,15 +232,18 @@ def _demux(container: Any, stream: Any, damage: _Damage) -> Iterator[Any]:
         damage.n_packets += 1
 
 
-def _resample(frames: Iterator[Any], sample_rate: int) -> Iterator[npt.NDArray[np.int16]]:
-    """Convert frames to blocks (n,), int16, mono; the form of the frames may change on the way."""
+def _resample(frames: Iterator[Any], sample_rate: int, *, is_mono: bool) -> Iterator[npt.NDArray[np.int16]]:
+    """Convert frames to blocks (n_channels, n), int16; the form of the frames may change on the way."""
     from av import AudioResampler
 
+    layout = "mono" if is_mono else None
     for _, run in groupby(frames, key=lambda frame: (frame.format.name, frame.layout.name, frame.sample_rate)):
-        resampler = AudioResampler(format="s16", layout="mono", rate=sample_rate)
-        for frame in chain(run, [None]):  # None flushes the resampler
+        first = next(run)
+        layout = layout or first.layout.name
+        resampler = AudioResampler(format="s16p", layout=layout, rate=sample_rate)
+        for frame in chain([first], run, [None]):  # None flushes the resampler
             for resampled in resampler.resample(frame):
-                yield resampled.to_ndarray()[0]
+                yield resampled.to_ndarray()
 
 
 def _reason(error: Exception, source: Any) -> str:

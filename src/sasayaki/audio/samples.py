@@ -7,15 +7,15 @@ memory.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import closing
 from tempfile import SpooledTemporaryFile
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sasayaki.audio.load import AudioSource, decode_blocks, is_encoded
+from sasayaki.audio.load import AudioSource, EncodedAudio, decode_blocks, decode_channels, is_encoded
 from sasayaki.audio.waveform import Waveform, as_waveform
 
 _IN_MEMORY = 32 * 2**20  # bytes, 17 minutes
@@ -88,26 +88,38 @@ class StoredSamples:
         self._close()
 
 
-def open_samples(source: AudioSource, *, check: Callable[[], None] | None = None) -> Samples:
-    """The samples of a recording.
+def open_samples(source: AudioSource, *, split: bool = False, check: Callable[[], None] | None = None) -> list[Samples]:
+    """The samples of a recording: of one mixed channel, or of each channel.
 
     Args:
-        source: whatever `load_audio` takes; `read` gives the samples that it would give.
+        source: whatever `load_audio` takes; `read` gives the samples that it would give. When channels are split, an
+            array may have the shape (n_channels, n_samples).
+        split: whether channels stay apart.
         check: called now and then while the recording is decoded; what it raises ends that.
 
     Raises:
         AudioError: as `load_audio`.
     """
     if not is_encoded(source):
-        return WaveformSamples(as_waveform(cast("npt.ArrayLike", source)))
-    samples = StoredSamples()
+        rows: Any = source if split and np.ndim(cast("npt.ArrayLike", source)) == 2 else [source]
+        return [WaveformSamples(as_waveform(row)) for row in rows]
+    channels: list[StoredSamples] = []
     try:
-        with closing(decode_blocks(source)) as blocks:
+        with closing(decode_channels(source) if split else _mono(source)) as blocks:
             for block in blocks:
-                samples.append(block)
+                channels = channels or [StoredSamples() for _ in block]
+                for samples, row in zip(channels, block, strict=True):
+                    samples.append(row)
                 if check:
                     check()
     except BaseException:
-        samples.close()
+        for samples in channels:
+            samples.close()
         raise
-    return samples
+    return list(channels)
+
+
+def _mono(source: EncodedAudio) -> Generator[npt.NDArray[np.int16], None, None]:
+    with closing(decode_blocks(source)) as blocks:
+        for block in blocks:
+            yield block[None]

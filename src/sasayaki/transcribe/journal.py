@@ -92,18 +92,18 @@ class Journal:
 
 
 def go_on(
-    journal: Journal, run: Callable[[Place], Generator[WindowResult, None, None]], begin: Place
+    journal: Journal, run: Callable[[Place], Generator[WindowResult, None, None]], begin: Place, *, channel: int | None
 ) -> Generator[WindowResult, None, None]:
-    """The windows of a journal, then those that `run` gives from there on, each kept in the journal."""
-    with closing(journal):
-        place = begin
-        for window in journal.windows:
+    """The windows of a channel in a journal, then those that `run` gives from there on, each kept in the journal."""
+    place = begin
+    for window in journal.windows:
+        if window.channel == channel:
             yield window
             place = window.place
-        with closing(run(place)) as windows:
-            for window in windows:
-                journal.append(window)
-                yield window
+    with closing(run(place)) as windows:
+        for window in windows:
+            journal.append(window)
+            yield window
 
 
 def checksum(samples: Samples) -> int:

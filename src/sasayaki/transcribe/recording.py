@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,23 +41,9 @@ class Recording:
     samples: Samples
 
     @classmethod
-    def open(cls, source: AudioSource, n_mels: int, *, check: Callable[[], None] | None = None) -> Recording:
-        """Read a recording: it is decoded as a whole, for its length and its loudest moment, but not kept in memory.
-
-        Args:
-            source: whatever `load_audio` takes.
-            n_mels: mel bands of the model.
-            check: called now and then meanwhile; what it raises ends the reading.
-
-        Raises:
-            AudioError: the source cannot be read, is no recording, or holds no audio.
-        """
-        samples = open_samples(source, check=check)
-        try:
-            mel = LogMel(samples, n_mels, check=check)
-        except BaseException:
-            samples.close()
-            raise
+    def of_samples(cls, samples: Samples, n_mels: int, *, check: Callable[[], None] | None = None) -> Recording:
+        """A recording from its samples, after a first pass for its loudest moment; `check` can end that."""
+        mel = LogMel(samples, n_mels, check=check)
         return cls(mel, mel.n_frames - N_FRAMES, samples)
 
     def close(self) -> None:
@@ -71,3 +58,27 @@ class Recording:
     def window(self, window: Window) -> npt.NDArray[np.float32]:
         """The mel of a window (n_mels, N_FRAMES); what is missing to 30 s is 0.0."""
         return np.asarray(pad_or_trim(self.mel.read(window.start, window.end), N_FRAMES))
+
+
+@contextmanager
+def opened(
+    source: AudioSource, n_mels: int, *, split: bool = False, check: Callable[[], None] | None = None
+) -> Iterator[list[Recording]]:
+    """Read a recording, or each of its channels: decoded as a whole, but not kept in memory. An error closes it.
+
+    Args:
+        source: whatever `load_audio` takes; with `split` also an array (n_channels, n_samples).
+        n_mels: mel bands of the model.
+        split: whether each channel is a recording of its own.
+        check: called now and then meanwhile; what it raises ends the reading.
+
+    Raises:
+        AudioError: the source cannot be read, is no recording, or holds no audio.
+    """
+    channels = open_samples(source, split=split, check=check)
+    try:
+        yield [Recording.of_samples(samples, n_mels, check=check) for samples in channels]
+    except BaseException:
+        for samples in channels:
+            samples.close()
+        raise

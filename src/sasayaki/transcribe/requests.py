@@ -122,6 +122,7 @@ class WindowResult:
         rejected: text that is taken for invented.
         done: frame up to which the clip is transcribed.
         place: where the loop goes on, and could be started again.
+        channel: of the recording, when each has a loop of its own.
     """
 
     window: Window
@@ -129,6 +130,7 @@ class WindowResult:
     done: int
     place: Place
     rejected: tuple[Segment, ...] = ()
+    channel: int | None = None
 
 
 Request: TypeAlias = "Listen | Detect | Decode | Attend"

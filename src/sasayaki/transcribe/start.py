@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,12 @@ from sasayaki.decoding.recorder import Tracer
 from sasayaki.languages import to_language_code
 from sasayaki.options import TranscribeOptions, parse_languages
 from sasayaki.records import to_plain
+from sasayaki.transcribe.channels import label_channel, merge_channels
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.journal import Journal, checksum, go_on
 from sasayaki.transcribe.language import recording_language
 from sasayaki.transcribe.loop import Assignment, transcribe_recording
-from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.recording import Recording, opened
 from sasayaki.transcribe.requests import Place, WindowResult
 from sasayaki.transcribe.stop import Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
@@ -52,17 +53,45 @@ def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run
         OutputError: the journal cannot be read or written.
         StoppedError: there was no time for as much.
     """
-    recording = Recording.open(source, decoder.inference.dims.n_mels, check=run.stop.check)
-    try:
-        return _begin(Driver(decoder, recording, run.stop.check), options, run)
-    except BaseException:
-        recording.close()
-        raise
+    split, check = options.channels == "split", run.stop.check
+    with opened(source, decoder.inference.dims.n_mels, split=split, check=check) as recordings:
+        drivers = [Driver(decoder, recording, check) for recording in recordings]
+        languages = [_language(driver, options) for driver in drivers]
+        codes = [code for code, _ in languages]
+        journal = Journal(run.journal, _facts(recordings, options, codes, run.model)) if run.journal else None
+        windows = [
+            _begin(driver, options, run, detected, journal, channel if split else None)
+            for channel, (driver, detected) in enumerate(zip(drivers, languages, strict=True))
+        ]
+
+        def release() -> None:
+            for recording in recordings:
+                recording.close()
+            if journal:
+                journal.close()
+
+        return SegmentStream(
+            merge_channels(windows) if split else windows[0],
+            language=languages[0][0],
+            language_probs=languages[0][1],
+            duration=max(recording.duration for recording in recordings),
+            options=options,
+            progress=run.progress,
+            release=release,
+        )
 
 
-def _begin(driver: Driver, options: TranscribeOptions, run: Run) -> SegmentStream:
+def _begin(
+    driver: Driver,
+    options: TranscribeOptions,
+    run: Run,
+    detected: tuple[str, dict[str, float] | None],
+    journal: Journal | None,
+    channel: int | None,
+) -> Generator[WindowResult, None, None]:
+    """The windows of one channel."""
+    language, probs = detected
     recording, decoder = driver.recording, driver.decoder
-    language, probs = _language(driver, options)
     if run.tracer:
         record_start(
             run.tracer,
@@ -81,19 +110,11 @@ def _begin(driver: Driver, options: TranscribeOptions, run: Run) -> SegmentStrea
     )
 
     def windows(place: Place) -> Generator[WindowResult, None, None]:
-        return driver.run(transcribe_recording(work, place))
+        running = driver.run(transcribe_recording(work, place))
+        return running if channel is None else label_channel(running, channel)
 
-    place = work.begin(language)
-    journal = run.journal and Journal(run.journal, _facts(recording, options, language, run.model))
-    return SegmentStream(
-        go_on(journal, windows, place) if journal else windows(place),
-        language=language,
-        language_probs=probs,
-        duration=recording.duration,
-        options=options,
-        progress=run.progress,
-        release=recording.close,
-    )
+    begin = work.begin(language)
+    return go_on(journal, windows, begin, channel=channel) if journal else windows(begin)
 
 
 def _language(driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:
@@ -107,12 +128,14 @@ def _language(driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str
     return detected.code, detected.probs
 
 
-def _facts(recording: Recording, options: TranscribeOptions, language: str, model: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(
+    recordings: Sequence[Recording], options: TranscribeOptions, languages: Sequence[str], model: Mapping[str, Any]
+) -> dict[str, Any]:
     """What the windows depend on; filters and scorers of the user's own cannot be compared."""
     return {
         "model": dict(model),
         "options": to_plain(options),
-        "language": language,
-        "n_samples": recording.samples.n_samples,
-        "checksum": checksum(recording.samples),
+        "languages": list(languages),
+        "n_samples": [recording.samples.n_samples for recording in recordings],
+        "checksums": [checksum(recording.samples) for recording in recordings],
     }
