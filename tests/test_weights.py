@@ -11,6 +11,7 @@ import pytest
 
 import sasayaki
 from sasayaki.model import Whisper
+from tests.scripted_model import wav
 
 pytestmark = pytest.mark.weights
 
@@ -75,3 +76,19 @@ def test_digital_silence_gives_nothing_beyond_the_file(real_model: RealModel, se
     silence = np.zeros(round(seconds * 16000), np.float32)
     result = real_model("tiny.en", "openvino").transcribe(silence, beam_size=None, temperature=(0.0, 0.4), best_of=1)
     assert all(0 <= segment.start < segment.end <= seconds for segment in result.segments)
+
+
+def test_two_speakers_on_two_channels_are_told_apart(real_model: RealModel, tmp_path: Path) -> None:
+    """Both speak at the same time: the mix is a muddle, the channels are not."""
+    left, right = sasayaki.load_audio(JFK), sasayaki.load_audio(DATA / "en_lj_LJ001-0001.mp3")
+    right = np.pad(right, (0, len(left) - len(right)))
+    path = tmp_path / "stereo.wav"
+    path.write_bytes(wav(left, right))
+    result = real_model("tiny.en", "openvino").transcribe(path, channels="split")
+    said = {
+        channel: words("".join(each.text for each in result.segments if each.channel == channel)) for channel in (0, 1)
+    }
+    assert said[0].startswith("and so my fellow americans")
+    assert "fellow" not in said[1]
+    assert said[1].startswith("printing")
+    assert [each.start for each in result.segments] == sorted(each.start for each in result.segments)

@@ -66,6 +66,7 @@ def test_json_holds_all_fields_under_the_names_of_openai_whisper() -> None:
         "compression_ratio": 1.1,
         "no_speech_prob": 0.01,
         "language": "en",
+        "channel": None,
         "words": [],
         "speech": None,
         "rejected": "",

@@ -18,7 +18,7 @@ from sasayaki.cli.transcribing import TranscribingCommand
 from sasayaki.errors import OptionError
 from sasayaki.options import TranscribeOptions, WriterOptions
 from sasayaki.results import Segment
-from sasayaki.writers import Output, format_timestamp, prepare_folder
+from sasayaki.writers import Output, format_timestamp, prepare_folder, with_channel
 
 if TYPE_CHECKING:
     from sasayaki.model import Whisper
@@ -142,7 +142,7 @@ class Transcribe(TranscribingCommand):
 
 def _print(segment: Segment) -> None:
     start, end = format_timestamp(segment.start), format_timestamp(segment.end)
-    say(f"[{start} --> {end}]  {one_line(segment.text)}")
+    say(f"[{start} --> {end}]  {one_line(with_channel(segment).text)}")
 
 
 def _file(job: Job) -> str:

@@ -5,6 +5,7 @@ is final. `Output` (see `sasayaki.writers.output`) carries that text to a file w
 does it for a whole transcription.
 """
 
+from sasayaki.writers.channels import with_channel
 from sasayaki.writers.files import check_target, prepare_folder, remove_leftovers, write_text
 from sasayaki.writers.json_file import parse_json, read_json
 from sasayaki.writers.output import Output, write
@@ -22,6 +23,7 @@ __all__ = [
     "read_json",
     "remove_leftovers",
     "render",
+    "with_channel",
     "write",
     "write_text",
 ]

@@ -11,6 +11,7 @@ from sasayaki.errors import OutputError
 from sasayaki.options import WriterOptions
 from sasayaki.results import Transcription
 from sasayaki.writers import ass, audacity, csv_file, json_file, lrc, paragraphs, srt, tsv, txt, vtt
+from sasayaki.writers.channels import labelled
 from sasayaki.writers.composer import Composer
 
 
@@ -29,16 +30,16 @@ class Format:
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "txt": Format(txt.compose, "txt"),
+        "txt": Format(labelled(txt.compose), "txt"),
         "json": Format(json_file.compose, "json"),
-        "srt": Format(srt.compose, "srt"),
-        "vtt": Format(vtt.compose, "vtt"),
-        "tsv": Format(tsv.compose, "tsv"),
-        "lrc": Format(lrc.compose, "lrc"),
-        "ass": Format(ass.compose, "ass"),
+        "srt": Format(labelled(srt.compose), "srt"),
+        "vtt": Format(labelled(vtt.compose), "vtt"),
+        "tsv": Format(labelled(tsv.compose), "tsv"),
+        "lrc": Format(labelled(lrc.compose), "lrc"),
+        "ass": Format(labelled(ass.compose), "ass"),
         "csv": Format(csv_file.compose, "csv"),
-        "paragraphs": Format(paragraphs.compose, "paragraphs.txt"),
-        "audacity": Format(audacity.compose, "labels.txt"),
+        "paragraphs": Format(labelled(paragraphs.compose), "paragraphs.txt"),
+        "audacity": Format(labelled(audacity.compose), "labels.txt"),
     }
 )
 """Formats by name."""
