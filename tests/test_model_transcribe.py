@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -369,6 +370,48 @@ def test_a_long_recording_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
         tracemalloc.stop()
     assert (len(result.segments), result.segments[-1].end) == (16, 480.0)
     assert peak < 15e6, peak
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_memory_does_not_grow_with_the_number_of_recordings(n_threads: int) -> None:
+    """B176: workers grew until they were killed, mainly when called in parallel."""
+    model = make_model()
+    model.inference.encoded, model.inference.calls = deque(maxlen=1), deque(maxlen=1)
+    data = wav(tone("low", 3))
+
+    def work(_: int) -> None:
+        model.transcribe(data, language="en", beam_size=None, sample_len=2)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(work, range(30)))
+        before = resident_mb()
+        list(pool.map(work, range(100)))
+    assert resident_mb() - before < 30
+
+
+def resident_mb() -> float:
+    """Memory of this process, where the system tells; a constant elsewhere."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6 if status.exists() else 0.0
+
+
+JOINS = {
+    "a space of its own": ("Hello, this", " is it", "Hello, this is it"),
+    "Chinese": ("你好", "世界", "你好世界"),
+    "Thai": ("สวัสดี", "ครับ", "สวัสดีครับ"),
+    "Korean": ("안녕", " 세계", "안녕 세계"),
+    "nothing": ("Hello", "", "Hello"),
+    "a comma": ("Hello", ", you", "Hello, you"),
+}
+
+
+@pytest.mark.parametrize("case", JOINS)
+def test_texts_of_windows_are_joined_as_the_model_spaces_them(case: str) -> None:
+    """B65: a blank was put between Chinese windows, or left out between Korean ones."""
+    first, second, expected = JOINS[case]
+    says = {"low": (ts(0), *text(first), ts(30)), "high": (ts(0), *text(second), ts(30)) if second else (ts(0),)}
+    audio = np.concatenate([tone("low", 30), tone("high", 30)])
+    assert make_model(speak(says)).transcribe(audio, language="en").text == expected
 
 
 def test_progress_is_told_window_by_window_and_stays_within_the_clip(model: Whisper) -> None:
