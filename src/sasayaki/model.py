@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 import sasayaki
+from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio import AudioSource
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.checkpoints.once import LoadOnce
 from sasayaki.checkpoints.read import read_checkpoint
 from sasayaki.checkpoints.resolve import list_models, resolve
-from sasayaki.checkpoints.tables import alignment_heads_for
+from sasayaki.checkpoints.tables import alignment_heads_for, head_lags_for
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
 from sasayaki.decoding.recorder import Tracer
@@ -47,6 +48,7 @@ class Whisper:
         tokenizer: of the model's vocabulary.
         suppress: token ids that `-1` in the option `suppress_tokens` stands for; None means non-speech symbols.
         alignment_heads: (layer, head) pairs whose attention follows the audio; None when they are not known.
+        head_lags: seconds from the start of a word to where each of these heads looks; None when nobody measured.
         name: what it was loaded as.
     """
 
@@ -57,11 +59,13 @@ class Whisper:
         *,
         suppress: tuple[int, ...] | None = None,
         alignment_heads: tuple[tuple[int, int], ...] | None = None,
+        head_lags: tuple[float, ...] | None = None,
         name: str = "",
     ) -> None:
         self.inference = inference
         self.tokenizer = tokenizer
         self.alignment_heads = alignment_heads
+        self.head_lags = head_lags
         self.name = name
         self._decoder = Decoder(inference, tokenizer, suppress)
 
@@ -218,7 +222,7 @@ class Whisper:
         trace: Trace | None,
     ) -> Run:
         model = {"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)}
-        return Run(stop, progress, journal, self._tracer(trace), model)
+        return Run(stop, progress, journal, self._tracer(trace), model, self._heads())
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
         settled = override(options or TranscribeOptions(), overrides)
@@ -229,6 +233,11 @@ class Whisper:
             window = settled.for_window(temperature, language=settled.language, prompt=())
             self._decoder.check(replace(window, prompt=settled.initial_prompt))
         return settled
+
+    def _heads(self) -> AlignmentHeads:
+        if self.alignment_heads is None:
+            return AlignmentHeads.unknown(self.dims.n_text_layer, self.dims.n_text_head)
+        return AlignmentHeads.of(self.alignment_heads, self.head_lags)
 
     def _tracer(self, trace: Trace | None) -> Tracer | None:
         return None if trace is None else Tracer(trace, self.inference, self.alignment_heads)
@@ -310,11 +319,13 @@ _shared_models = LoadOnce(_load_shared)
 
 def from_checkpoint(checkpoint: Checkpoint, inference: Inference, *, name: str = "") -> Whisper:
     """Join a checkpoint's vocabulary and tables with the engine that runs it."""
+    heads = checkpoint.alignment_heads or alignment_heads_for(name)
     return Whisper(
         inference,
         Tokenizer.for_vocab(checkpoint.dims.n_vocab, vocabulary=checkpoint.vocabulary),
         suppress=checkpoint.suppress_tokens,
-        alignment_heads=checkpoint.alignment_heads or alignment_heads_for(name),
+        alignment_heads=heads,
+        head_lags=head_lags_for(name, heads),
         name=name,
     )
 

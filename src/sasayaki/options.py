@@ -308,6 +308,19 @@ class TranscribeOptions(WindowOptions):
     language_detection_threshold: float = 0.5
     """With `multilingual`, a window keeps the language of the one before it unless its own is at least this likely."""
 
+    word_timestamps: bool = False
+    """Whether each word gets its times."""
+
+    prepend_punctuations: str = "\"'“¿([{-"
+    """Punctuation marks that belong to the word after them where a space stands before them."""
+
+    append_punctuations: str = "\"'.。,，!！?？:：”)]}、"
+    """Punctuation marks that belong to the word before them."""
+
+    hallucination_silence_threshold: float | None = None
+    """With `word_timestamps`, odd text with more than so many seconds of silence around it is taken for invented and
+    dropped; None drops none."""
+
     clip_timestamps: str | Sequence[float] = "0"
     """Stretches to transcribe in the order given, `start,end,start,end,…` in seconds; the last end may be left
     out."""
@@ -344,11 +357,12 @@ class TranscribeOptions(WindowOptions):
         for name in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold"):
             _real_number(name, getattr(self, name))
         _real_number("language_detection_threshold", self.language_detection_threshold, least=0, most=1)
-        for name in ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual"):
+        for name in ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual", "word_timestamps"):
             _flag(name, getattr(self, name))
         self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
         self._check_voice()
         _one_of("channels", self.channels, CHANNELS)
+        self._check_words()
         clips = parse_clip_timestamps(self.clip_timestamps)
         if not isinstance(self.clip_timestamps, str):
             self._keep("clip_timestamps", clips)
@@ -357,6 +371,12 @@ class TranscribeOptions(WindowOptions):
     def listens(self) -> bool:
         """Whether voice activity is looked for."""
         return self.vad != "off" and not self.compat
+
+    def _check_words(self) -> None:
+        for name in ("prepend_punctuations", "append_punctuations"):
+            if not isinstance(getattr(self, name), str):
+                raise OptionError(f"{name} must be punctuation marks as text, got {getattr(self, name)!r}")
+        _real_number("hallucination_silence_threshold", self.hallucination_silence_threshold, least=0)
 
     def _check_voice(self) -> None:
         _one_of("vad", self.vad, VOICE_DETECTORS)

@@ -76,7 +76,7 @@ class Word(Record):
     """End in seconds from the start of the recording."""
 
     probability: float
-    """Mean probability of its tokens."""
+    """Mean probability of its tokens, punctuation beside it not counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

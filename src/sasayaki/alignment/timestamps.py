@@ -54,15 +54,20 @@ def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int) 
         last = next((token for token in reversed(tokens) if token >= timestamp_begin), timestamp_begin)
         end = (last - timestamp_begin) * SECONDS_PER_TIMESTAMP or n_frames / FRAMES_PER_SECOND
         return WindowSplit((_within(TokenSpan(0.0, end, tuple(tokens)), n_frames),), n_frames)
-    ends_with_single_timestamp = is_time[-2:] == [False, True]
-    if ends_with_single_timestamp:
+    is_complete = ends_with_single_timestamp(tokens, timestamp_begin)
+    if is_complete:
         cuts.append(len(tokens))
     spans = tuple(
         _within(_span(tuple(tokens[begin:end]), timestamp_begin), n_frames)
         for begin, end in zip([0, *cuts], cuts, strict=False)
     )
     closed = (tokens[cuts[-1] - 1] - timestamp_begin) * FRAMES_PER_TIMESTAMP
-    return WindowSplit(spans, n_frames if ends_with_single_timestamp or closed == 0 else closed)
+    return WindowSplit(spans, n_frames if is_complete or closed == 0 else closed)
+
+
+def ends_with_single_timestamp(tokens: Sequence[int], timestamp_begin: int) -> bool:
+    """Whether the last token is a timestamp and the one before it is text: the model heard nothing behind it."""
+    return [token >= timestamp_begin for token in tokens[-2:]] == [False, True]
 
 
 def _span(tokens: tuple[int, ...], timestamp_begin: int) -> TokenSpan:

@@ -33,6 +33,12 @@ _ALIGNMENT_HEADS: dict[str, tuple[tuple[int, int], ...]] = {
     "large-v3-turbo": ((2, 4), (2, 11), (3, 3), (3, 6), (3, 11), (3, 14)),
 }
 # fmt: on
+
+# Seconds from the start of a word to where each head looks; measured by scripts/find_alignment_heads.py.
+_HEAD_LAGS: dict[str, tuple[float, ...]] = {
+    "tiny.en": (0.36, 0.35, 0.22, 0.3, 0.33, 0.11, 0.13, 0.28),
+    "base": (0.03, -0.01, -0.03, 0.15, 0.07, -0.05, 0.13, 0.15),
+}
 _ALIASES = {"large": "large-v3", "turbo": "large-v3-turbo"}
 
 
@@ -42,3 +48,16 @@ def alignment_heads_for(name: str) -> tuple[tuple[int, int], ...] | None:
     None for any other model: distilled and fine-tuned ones bring their own in generation_config.json.
     """
     return _ALIGNMENT_HEADS.get(_ALIASES.get(name, name))
+
+
+def head_lags_for(name: str, heads: tuple[tuple[int, int], ...] | None) -> tuple[float, ...] | None:
+    """How far behind the start of a word each head of an official model looks, in seconds.
+
+    Args:
+        name: of the model.
+        heads: those that it is used with.
+
+    Returns:
+        A lag for each head, or None where these heads of this model were not measured.
+    """
+    return _HEAD_LAGS.get(name) if heads == _ALIGNMENT_HEADS.get(name) else None

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sasayaki.alignment.levels import sound_levels
 from sasayaki.decoding.decode import Decoder
 from sasayaki.errors import BackendError
 from sasayaki.inference.base import AlignmentInference, AudioFeatures
@@ -19,6 +20,7 @@ from sasayaki.transcribe.requests import (
     Attend,
     Decode,
     Detect,
+    Hear,
     Listen,
     Loop,
     Request,
@@ -85,7 +87,10 @@ class Driver:
         self.check()
         if isinstance(request, Listen):
             return self._listen(request)
-        features = self._features(request.window)
+        window = request.window
+        if isinstance(request, Hear):
+            return sound_levels(self.recording.window(window)[:, : window.n_frames])
+        features = self._features(window)
         match request:
             case Detect():
                 return self.decoder.detect_languages([features], request.languages)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.options import TranscribeOptions, parse_clip_timestamps
 from sasayaki.results import Segment
@@ -18,6 +19,7 @@ from sasayaki.transcribe.requests import Asking, Decode, Loop, Place, Window, Wi
 from sasayaki.transcribe.segments import make_segments, read_window
 from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.tracing import record_window
+from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
 
 TRUSTED_TEMPERATURE = 0.5
@@ -33,6 +35,7 @@ class Assignment:
         options: how; their language is not read.
         tokenizer: of the model, for the task.
         n_text_ctx: most tokens that the decoder can be fed.
+        heads: whose attention gives word times.
         tracer: records every window; None records nothing.
     """
 
@@ -40,6 +43,7 @@ class Assignment:
     options: TranscribeOptions
     tokenizer: Tokenizer
     n_text_ctx: int
+    heads: AlignmentHeads = NO_HEADS
     tracer: Tracer | None = None
 
     def begin(self, language: str) -> Place:
@@ -78,9 +82,14 @@ def transcribe_window(work: Assignment, window: Window, voice: Voice | None, pla
     split = read_window(kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
     segments, rejected = judge(found, kept, voice, work.options)
+    timing = Timing(segments, window.start + split.advance, place.last_speech)
+    if work.options.word_timestamps:
+        timing = yield from time_window(work, window, kept.result, split.spans, timing)
+        segments = timing.segments
     next_place = replace(
         place,
-        seek=window.start + split.advance,
+        seek=timing.seek,
+        last_speech=timing.last_speech,
         n_segment=place.n_segment + len(segments),
         language=language,
         context=next_context(place.context, kept, segments, work.options),

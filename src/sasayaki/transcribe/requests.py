@@ -4,6 +4,7 @@ The loop is a generator. It yields requests, and is sent their answers; and it y
 that is final, to which nothing is sent (None). A driver may hold many loops at once and answer their requests together.
 
     Listen → Voice     Detect → DetectedLanguage     Decode → DecodingResult     Attend → array
+    Hear → array
 """
 
 from __future__ import annotations
@@ -94,6 +95,17 @@ class Attend:
 
 
 @dataclass(frozen=True, slots=True)
+class Hear:
+    """What sounds in a window? Answered as `sasayaki.alignment.levels.sound_levels` does: (n_frames,) float64.
+
+    Attributes:
+        window: what to listen to; of its frames only.
+    """
+
+    window: Window
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where the loop stands between two windows: all that the rest of a transcription depends on.
 
@@ -103,6 +115,7 @@ class Place:
         n_segment: number of segments so far.
         language: code of the language of the last window.
         context: what the next window is told.
+        last_speech: end of the last word so far in seconds, where words have times.
     """
 
     clip: int
@@ -110,6 +123,7 @@ class Place:
     n_segment: int
     language: str
     context: Context
+    last_speech: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +147,7 @@ class WindowResult:
     channel: int | None = None
 
 
-Request: TypeAlias = "Listen | Detect | Decode | Attend"
+Request: TypeAlias = "Listen | Detect | Decode | Attend | Hear"
 Answer: TypeAlias = Any
 """What a request says that it is answered by; None for a `WindowResult`."""
 

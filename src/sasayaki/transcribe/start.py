@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio.load import AudioSource
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
@@ -28,7 +29,7 @@ from sasayaki.transcribe.tracing import record_start
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What accompanies a transcription and does not change its result.
+    """What a transcription takes from its surroundings.
 
     Attributes:
         stop: what may end it.
@@ -36,6 +37,7 @@ class Run:
         journal: file to keep windows in.
         tracer: records them.
         model: what tells the model from others, as values of JSON, for the journal.
+        heads: of the model, whose attention gives word times.
     """
 
     stop: Stop
@@ -43,6 +45,7 @@ class Run:
     journal: str | os.PathLike[str] | None
     tracer: Tracer | None
     model: Mapping[str, Any]
+    heads: AlignmentHeads
 
 
 def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run: Run) -> SegmentStream:
@@ -106,6 +109,7 @@ def _begin(
         options,
         decoder.tokenizer.with_language(language, options.task),
         n_text_ctx=decoder.inference.dims.n_text_ctx,
+        heads=run.heads,
         tracer=run.tracer,
     )
 
