@@ -306,7 +306,11 @@ class TranscribeOptions(WindowOptions):
     """Whether the language is detected anew in every window."""
 
     language_detection_threshold: float = 0.5
-    """With `multilingual`, a window keeps the language of the one before it unless its own is at least this likely."""
+    """A language that is at least this likely in one window needs no further window to be taken for the recording's;
+    with `multilingual`, a window keeps the language of the one before it unless its own is at least this likely."""
+
+    language_detection_windows: int = 4
+    """Most windows of 30 s to listen to for the language of a recording; the mean probability decides."""
 
     word_timestamps: bool = False
     """Whether each word gets its times."""
@@ -332,6 +336,9 @@ class TranscribeOptions(WindowOptions):
     """What finds voice activity: `silero`, a small network; `energy`, how loud the audio is; `auto` for Silero where
     its weights are installed, else energy; `off` does without."""
 
+    coverage_guard: bool = True
+    """Whether speech that voice activity finds and no text covers is decoded again on its own."""
+
     vad_threshold: float = 0.5
     """Probability of speech from which on a moment counts as speech."""
 
@@ -356,8 +363,12 @@ class TranscribeOptions(WindowOptions):
             raise OptionError("temperature must hold at least one number, got none")
         for name in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold"):
             _real_number(name, getattr(self, name))
+        _whole_number(
+            "language_detection_windows", _given("language_detection_windows", self.language_detection_windows), least=1
+        )
         _real_number("language_detection_threshold", self.language_detection_threshold, least=0, most=1)
-        for name in ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual", "word_timestamps"):
+        flags = ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual")
+        for name in (*flags, "word_timestamps", "coverage_guard"):
             _flag(name, getattr(self, name))
         self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
         self._check_voice()

@@ -242,11 +242,17 @@ class Segment(Record):
     channel: int | None = None
     """Channel that it was heard in, from 0, when channels were split."""
 
+    language_probability: float = math.nan
+    """Probability of that language, by the last detection; NaN when it was given."""
+
     words: tuple[Word, ...] = field(default=(), repr=False)
     """Its words with their times; empty when no word times were asked for."""
 
     speech: float = field(default=math.nan, repr=False)
     """Seconds of voice activity in its time; NaN without voice activity detection."""
+
+    recovered: bool = field(default=False, repr=False)
+    """Whether the coverage guard found it by decoding a stretch again."""
 
     rejected: str = field(default="", repr=False)
     """Why its text is taken for invented (docs/long-audio.md); empty for text that is kept."""
@@ -289,6 +295,9 @@ class Transcription(Record):
     rejected: tuple[Segment, ...] = field(default=(), repr=False)
     """Text that is taken for invented, in the order of time; each with the reason, and the number of the segment that
     follows it."""
+
+    n_guard_decodes: int = field(default=0, repr=False)
+    """Number of stretches that the coverage guard has decoded again."""
 
     options: TranscribeOptions = field(default_factory=TranscribeOptions, repr=False)
     """The options that were in force."""

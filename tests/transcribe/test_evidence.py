@@ -32,10 +32,16 @@ A, B = text(" a"), text(" b")
         ({"speech": 0.0, "no_speech_prob": 0.3}, "no_voice"),
         ({"speech": 0.0, "avg_logprob": -0.6}, "no_voice"),
         ({"speech": 0.03, "no_speech_prob": 0.3}, ""),
+        ({"has_words": False}, "no_words"),
+        ({"has_words": False, "speech": math.nan}, ""),
         ({"no_speech_prob": 0.9}, ""),  # good text and a voice stand against the model's first guess
         ({"no_speech_prob": 0.9, "avg_logprob": -0.9}, "guess"),
         ({"no_speech_prob": 0.5, "avg_logprob": -0.9}, ""),
         ({"no_speech_prob": 0.5, "has_failed": True}, "guess"),
+        ({"speech": 1.5, "duration": 5.0, "has_failed": True}, "guess"),
+        ({"speech": 2.5, "duration": 5.0, "has_failed": True}, ""),
+        ({"speech": 0.4, "duration": 5.0, "no_speech_prob": 0.5}, "no_voice"),
+        ({"speech": 0.4, "duration": 5.0}, ""),
         ({"no_speech_prob": 0.3, "has_failed": True}, ""),
         ({"no_speech_prob": 0.9, "avg_logprob": -0.9, "has_failed": True, "speech": math.nan}, ""),  # nobody listened
     ],
@@ -59,7 +65,8 @@ def voiced(monkeypatch: pytest.MonkeyPatch, *seconds: tuple[float, float], sound
 
 
 def transcribed(answer: Answer, content_frames: int, **options: Any) -> tuple[ScriptedDecoder, list[WindowResult]]:
-    decoder, settled = ScriptedDecoder(answer), TranscribeOptions(**options)
+    settled = TranscribeOptions(**({"coverage_guard": False} | options))
+    decoder = ScriptedDecoder(answer)
     work = Assignment(content_frames, settled, byte_tokenizer(), n_text_ctx=448)
     loop = transcribe_recording(work, work.begin("en"))
     return decoder, list(Driver(decoder, recording(content_frames)).run(loop))

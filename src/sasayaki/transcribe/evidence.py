@@ -22,7 +22,10 @@ SURE_OF_TEXT = -0.5
 """An average log-probability from this on."""
 
 UNSURE_OF_SPEECH = 0.4
-"""A no-speech probability above this makes a text that passes no threshold at any temperature a guess."""
+"""With a no-speech probability above this the model leans to silence."""
+
+LITTLE_VOICE, SOME_VOICE = 0.1, 0.4
+"""Shares of a segment's time: voices that take less are hardly there, or too rare for a text that has failed."""
 
 SURE_OF_NO_SPEECH = 0.6
 """A no-speech probability above this makes a text below `UNSURE_OF_TEXT` a guess."""
@@ -41,6 +44,8 @@ class Evidence:
         avg_logprob: mean log-probability per token of its window.
         has_failed: whether no attempt at its window passed the thresholds.
         speech: seconds of voice activity in its time; NaN when nobody listened.
+        duration: seconds of its time.
+        has_words: whether its text has a letter or a digit.
     """
 
     is_silent: bool
@@ -48,15 +53,19 @@ class Evidence:
     avg_logprob: float
     has_failed: bool
     speech: float = math.nan
+    duration: float = 0.0
+    has_words: bool = True
 
 
 def reason_against(evidence: Evidence) -> str:
     """Why a segment is rejected; empty when it is kept.
 
     - `no_speech_threshold`: its window is silence by the rule of that name.
-    - `no_voice`: nobody speaks in its time, and the model has some doubt.
-    - `guess`: somebody makes a sound, but the model leans to silence, and either no attempt passed the thresholds or
-      the text is unlikely.
+    - `no_voice`: nobody speaks in its time and the model has some doubt, or somebody speaks in less than `LITTLE_VOICE`
+      of it and the model leans to silence.
+    - `no_words`: it is made of punctuation.
+    - `guess`: there is a voice, but no attempt passed the thresholds and the model leans to silence or the voice is
+      rare, or the model is sure of silence and the text unlikely.
 
     Without voice activity detection only the first reason is given.
     """
@@ -67,8 +76,13 @@ def reason_against(evidence: Evidence) -> str:
     is_sure = evidence.no_speech_prob <= SURE_OF_SPEECH and evidence.avg_logprob >= SURE_OF_TEXT
     if evidence.speech == 0 and not is_sure:
         return "no_voice"
+    if not evidence.has_words:
+        return "no_words"
+    leans_to_silence = evidence.no_speech_prob > UNSURE_OF_SPEECH
+    if evidence.speech < LITTLE_VOICE * evidence.duration and leans_to_silence:
+        return "no_voice"
+    has_failed = evidence.has_failed and (leans_to_silence or evidence.speech < SOME_VOICE * evidence.duration)
     is_unlikely = evidence.no_speech_prob > SURE_OF_NO_SPEECH and evidence.avg_logprob < UNSURE_OF_TEXT
-    has_failed = evidence.no_speech_prob > UNSURE_OF_SPEECH and evidence.has_failed
     return "guess" if is_unlikely or has_failed else ""
 
 
@@ -101,4 +115,6 @@ def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: Tr
         avg_logprob=result.avg_logprob,
         has_failed=all(attempt.failed for attempt in kept.attempts),
         speech=voice.seconds(segment.start - MARGIN, segment.end + MARGIN) if voice else math.nan,
+        duration=segment.end - segment.start,
+        has_words=any(character.isalnum() for character in segment.text),
     )

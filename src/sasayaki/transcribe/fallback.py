@@ -33,7 +33,7 @@ def decode_with_fallback(ladder: Iterable[Decode], options: TranscribeOptions) -
         if not failed:
             break
     results = [result for result, failed in tried if not failed] or [best_failure([r for r, _ in tried], options)]
-    return Fallback(results[0], tuple(_attempt(result, failed) for result, failed in tried))
+    return Fallback(results[0], tuple(make_attempt(result, failed) for result, failed in tried))
 
 
 def failed_checks(result: DecodingResult, options: TranscribeOptions) -> tuple[str, ...]:
@@ -66,7 +66,8 @@ def _is_repetitive(result: DecodingResult, options: TranscribeOptions) -> bool:
     return limit is not None and result.compression_ratio > limit
 
 
-def _attempt(result: DecodingResult, failed: tuple[str, ...]) -> Attempt:
+def make_attempt(result: DecodingResult, failed: tuple[str, ...]) -> Attempt:
+    """The record of one decode and the thresholds that it did not pass."""
     return Attempt(
         temperature=result.temperature,
         avg_logprob=result.avg_logprob,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,9 +15,10 @@ from sasayaki.transcribe.clips import make_clips
 from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.evidence import judge
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
-from sasayaki.transcribe.language import window_language
+from sasayaki.transcribe.guard import guard
+from sasayaki.transcribe.language import WindowLanguage, window_language
 from sasayaki.transcribe.requests import Asking, Decode, Loop, Place, Window, WindowResult
-from sasayaki.transcribe.segments import make_segments, read_window
+from sasayaki.transcribe.segments import make_segments, read_window, with_language
 from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.tracing import record_window
 from sasayaki.transcribe.word_times import Timing, time_window
@@ -46,16 +48,17 @@ class Assignment:
     heads: AlignmentHeads = NO_HEADS
     tracer: Tracer | None = None
 
-    def begin(self, language: str) -> Place:
+    def begin(self, language: str, probability: float = math.nan) -> Place:
         """The place in front of the first window.
 
         Args:
             language: code of the language to decode in, or to begin with when each window's is detected.
+            probability: of that language; NaN when it was given.
         """
         given = self.options.initial_prompt or ()
         prompt = self.tokenizer.encode(" " + given.strip()) if isinstance(given, str) else given
         context = Context.begin(prompt, is_carried=self.options.carry_initial_prompt, limit=self.n_text_ctx // 2 - 1)
-        return Place(clip=-1, seek=0, n_segment=0, language=language, context=context)
+        return Place(clip=-1, seek=0, n_segment=0, language=language, context=context, language_probability=probability)
 
 
 def transcribe_recording(work: Assignment, place: Place) -> Loop:
@@ -76,7 +79,10 @@ def transcribe_recording(work: Assignment, place: Place) -> Loop:
 
 def transcribe_window(work: Assignment, window: Window, voice: Voice | None, place: Place) -> Asking[WindowResult]:
     """Transcribe one window, in which voice activity is known or not."""
-    language = yield from window_language(window, work.options, place.language)
+    spoken = yield from window_language(
+        window, work.options, WindowLanguage(place.language, place.language_probability)
+    )
+    language = spoken.code
     tracer = work.tracer and work.tracer.next_window()
     kept = yield from decode_with_fallback(_ladder(work, window, language, place.context, tracer), work.options)
     split = read_window(kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin)
@@ -86,17 +92,31 @@ def transcribe_window(work: Assignment, window: Window, voice: Voice | None, pla
     if work.options.word_timestamps:
         timing = yield from time_window(work, window, kept.result, split.spans, timing)
         segments = timing.segments
+    n_guard_decodes = 0
+    if voice and work.options.coverage_guard:
+        heard = Window(window.start, min(timing.seek, window.end))
+        guarded = yield from guard(work, segments, voice, heard, language=language, first_id=place.n_segment)
+        segments, n_guard_decodes = guarded.segments, guarded.n_decodes
+    segments, rejected = (with_language(some, spoken.probability) for some in (segments, rejected))
     next_place = replace(
         place,
         seek=timing.seek,
         last_speech=timing.last_speech,
         n_segment=place.n_segment + len(segments),
         language=language,
+        language_probability=spoken.probability,
         context=next_context(place.context, kept, segments, work.options),
     )
     if tracer:
         record_window(tracer, kept, segments, work.options, window=window, next_seek=next_place.seek)
-    return WindowResult(window, segments, done=min(next_place.seek, window.end), place=next_place, rejected=rejected)
+    return WindowResult(
+        window,
+        segments,
+        done=min(next_place.seek, window.end),
+        place=next_place,
+        rejected=rejected,
+        n_guard_decodes=n_guard_decodes,
+    )
 
 
 def next_context(

@@ -9,6 +9,7 @@ that is final, to which nothing is sent (None). A driver may hold many loops at 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -114,6 +115,7 @@ class Place:
         seek: first frame of the next window in it.
         n_segment: number of segments so far.
         language: code of the language of the last window.
+        language_probability: of that language, by the last detection; NaN when it was given.
         context: what the next window is told.
         last_speech: end of the last word so far in seconds, where words have times.
     """
@@ -124,6 +126,7 @@ class Place:
     language: str
     context: Context
     last_speech: float = 0.0
+    language_probability: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class WindowResult:
         window: its frames.
         segments: what it gave, final.
         rejected: text that is taken for invented.
+        n_guard_decodes: stretches of it that the coverage guard has decoded again.
         done: frame up to which the clip is transcribed.
         place: where the loop goes on, and could be started again.
         channel: of the recording, when each has a loop of its own.
@@ -145,6 +149,7 @@ class WindowResult:
     place: Place
     rejected: tuple[Segment, ...] = ()
     channel: int | None = None
+    n_guard_decodes: int = 0
 
 
 Request: TypeAlias = "Listen | Detect | Decode | Attend | Hear"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sasayaki.alignment.timestamps import TokenSpan, WindowSplit, split_window
 from sasayaki.audio.constants import FRAMES_PER_SECOND
@@ -21,6 +22,11 @@ def read_window(
     """The spans of a window and how far it leads; a silent one is passed as a whole."""
     split = split_window(result.tokens, timestamp_begin=timestamp_begin, n_frames=window.n_frames)
     return WindowSplit(split.spans, window.n_frames) if is_silent(result, options) else split
+
+
+def with_language(segments: Sequence[Segment], probability: float) -> tuple[Segment, ...]:
+    """The segments with the probability of their language."""
+    return tuple(replace(segment, language_probability=probability) for segment in segments)
 
 
 def make_segments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def _begin(
         running = driver.run(transcribe_recording(work, place))
         return running if channel is None else label_channel(running, channel)
 
-    begin = work.begin(language)
+    begin = work.begin(language, probs[language] if probs else math.nan)
     return go_on(journal, windows, begin, channel=channel) if journal else windows(begin)
 
 
@@ -128,7 +129,7 @@ def _language(driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str
     decoder = driver.decoder
     if not decoder.inference.dims.is_multilingual or not driver.recording.content_frames:
         return next(iter(allowed_languages(decoder.tokenizer, parse_languages(options.languages)))), None
-    detected = driver.find(recording_language(options))
+    detected = driver.find(recording_language(options, driver.recording.content_frames))
     return detected.code, detected.probs
 
 

@@ -49,6 +49,7 @@ class SegmentStream(Iterator[Segment]):
         self._ready: deque[Segment] = deque()
         self._given: list[Segment] = []
         self._rejected: list[Segment] = []
+        self._n_guard_decodes = 0
 
     def __next__(self) -> Segment:
         try:
@@ -56,6 +57,7 @@ class SegmentStream(Iterator[Segment]):
                 window = next(self._windows)
                 self._ready.extend(window.segments)
                 self._rejected.extend(window.rejected)
+                self._n_guard_decodes += window.n_guard_decodes
                 if self._progress:
                     self._progress(window.done / FRAMES_PER_SECOND, self.duration)
         except BaseException as error:
@@ -93,5 +95,6 @@ class SegmentStream(Iterator[Segment]):
             language_probs=self.language_probs,
             duration=self.duration,
             rejected=tuple(self._rejected),
+            n_guard_decodes=self._n_guard_decodes,
             options=self.options,
         )

@@ -1,0 +1,200 @@
+"""Speech that no text covers is found, decoded again, and kept when it is better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sasayaki import TranscribeOptions
+from sasayaki.results import Segment
+from sasayaki.transcribe.coverage import Gap, find_gaps, guard_options, is_better
+from sasayaki.vad.regions import Region
+from sasayaki.vad.voice import Voice
+from tests.fakes import text, ts
+from tests.transcribe.scripted_decoder import Answer, result
+from tests.transcribe.test_evidence import transcribed, voiced
+
+
+@pytest.fixture
+def everything_is_voice() -> None:
+    """Voices and gaps are as they are."""
+
+
+def segment(start: float, end: float, words: str) -> Segment:
+    return Segment(
+        id=0,
+        seek=0,
+        start=start,
+        end=end,
+        text=words,
+        tokens=(),
+        temperature=0.0,
+        avg_logprob=-0.2,
+        compression_ratio=1.0,
+        no_speech_prob=0.0,
+        language="en",
+    )
+
+
+def voice(*regions: tuple[float, float], end: float = 30.0) -> Voice:
+    return Voice(0.0, end, np.ones(0, np.float32), tuple(Region(*region) for region in regions))
+
+
+def gaps(segments: list[Segment], *regions: tuple[float, float], end: float = 30.0) -> list[tuple[float, ...]]:
+    found = find_gaps(segments, voice(*regions, end=end), start=0.0, end=end)
+    return [(round(gap.start, 2), round(gap.end, 2), gap.first, gap.last) for gap in found]
+
+
+GUARDED = {"coverage_guard": True}
+LONG = " a sentence of many words that takes its time"
+
+
+@pytest.mark.parametrize(
+    ("regions", "expected"),
+    [
+        ([(1, 10)], []),
+        ([(1, 10), (12, 13)], []),  # 1 s may be a sound or a coarse timestamp
+        ([(1, 10), (12, 20)], [(11.8, 20.2, 1, 1)]),
+        ([(1, 10), (12, 12.6), (14, 14.7)], [(11.8, 14.9, 1, 1)]),  # together they are enough
+        ([(1, 11)], []),  # 0.7 s behind what the segment covers
+        ([(1, 30)], [(10.3, 30, 1, 1)]),
+        ([], []),
+    ],
+)
+def test_speech_behind_the_last_segment_is_a_gap(
+    regions: list[tuple[float, float]], expected: list[tuple[float, ...]]
+) -> None:
+    """A window that ended early lost a whole utterance."""
+    assert gaps([segment(1, 10, LONG * 2)], *regions) == expected
+
+
+def test_speech_before_and_between_segments_is_a_gap() -> None:
+    segments = [segment(10, 14, LONG), segment(20, 24, LONG)]
+    assert gaps(segments, (3, 6), (10, 14), (15, 19), (20, 24)) == [(2.8, 6.2, 0, 0), (14.8, 19.2, 1, 1)]
+
+
+def test_all_speech_of_a_window_without_text_is_a_gap() -> None:
+    assert gaps([], (3, 6), (8, 9)) == [(2.8, 9.2, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(" yes", [(1.8, 12.2, 0, 1)]), (LONG, [(1.8, 12.2, 0, 1)]), (LONG * 2, []), (" 今日は晴れています。" * 3, [])],
+)
+def test_a_segment_with_too_little_text_for_its_speech_is_a_gap(words: str, expected: list[tuple[float, ...]]) -> None:
+    assert gaps([segment(0, 14, words)], (2, 12)) == expected
+
+
+def test_the_start_of_the_next_sentence_is_not_decoded_with_a_gap() -> None:
+    """Half a word at the end of a stretch was written twice."""
+    assert gaps([segment(0, 14, " yes")], (2, 12), (13.4, 18), end=14.0) == [(1.8, 12.2, 0, 1)]
+
+
+def test_a_short_word_may_be_drawn_out() -> None:
+    assert gaps([segment(0, 3, " no")], (0.2, 2.9)) == []
+
+
+def test_speech_that_the_next_window_hears_is_no_gap() -> None:
+    assert gaps([segment(0, 10, LONG * 2)], (0, 10), (11, 20), end=10.0) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "gap", "expected"),
+    [
+        (" something else", Gap(4, 8, 1, 1), True),
+        ("", Gap(4, 8, 1, 1), False),
+        (" is what was said", Gap(4, 8, 1, 1), False),  # the segment before it says so
+        (" and then more", Gap(4, 8, 1, 1), False),  # so does the one behind it
+        (" this here is what was said, and much that was lost before", Gap(0, 4, 0, 1), True),
+        (" this is what was heard", Gap(0, 4, 0, 1), False),  # hardly more
+    ],
+)
+def test_new_text_is_kept_where_it_is_more_and_no_echo(found: str, gap: Gap, expected: bool) -> None:
+    held = [segment(0, 4, " this is what was said"), segment(8, 10, " and then some more")]
+    assert is_better([segment(4, 8, found)] if found else [], held, gap) == expected
+
+
+def test_a_gap_is_decoded_with_beams_and_without_a_prompt() -> None:
+    greedy = guard_options(TranscribeOptions(beam_size=None, temperature=0.4, initial_prompt="x"), "de")
+    assert (greedy.beam_size, greedy.best_of, greedy.temperature, greedy.prompt) == (5, None, 0.0, ())
+    assert greedy.language == "de"
+    assert guard_options(TranscribeOptions(beam_size=8), "de").beam_size == 8
+
+
+def swallowing(lost: tuple[int, ...], **changes: Any) -> Answer:
+    """Says ` a` up to 5 s in the first window and nothing behind; ` b` where the rest is asked for alone."""
+    first = (ts(0), *text(" all that was said first of all and then some more"), ts(5))
+
+    def answer(question: Any) -> Any:
+        if question.size == 3000:
+            return result(first)
+        return result(lost, **changes)
+
+    return answer
+
+
+LOST = (ts(0), *text(" and what was lost for quite a while"), ts(4))
+
+
+def test_swallowed_speech_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 5), (10, 14))
+    decoder, (window,) = transcribed(swallowing(LOST), 3000, **GUARDED)
+    assert [(question.seek, question.size) for question in decoder.questions] == [(0, 3000), (971, 461)]
+    assert [(s.id, s.text, s.recovered) for s in window.segments] == [
+        (0, " all that was said first of all and then some more", False),
+        (1, " and what was lost for quite a while", True),
+    ]
+    assert window.segments[1].start == pytest.approx(9.71)
+    assert window.segments[1].seek == 971
+    assert (window.n_guard_decodes, window.place.n_segment, window.place.seek) == (1, 2, 3000)
+
+
+@pytest.mark.parametrize("changes", [{"avg_logprob": -1.5}, {"compression_ratio": 3.0}])
+def test_what_does_not_pass_the_thresholds_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, float]
+) -> None:
+    voiced(monkeypatch, (0, 5), (10, 14))
+    _, (window,) = transcribed(swallowing(LOST, **changes), 3000, **GUARDED)
+    assert [s.text for s in window.segments] == [" all that was said first of all and then some more"]
+    assert window.n_guard_decodes == 1
+
+
+@pytest.mark.parametrize("options", [{"coverage_guard": False}, {"vad": "off"}, {"compat": True}])
+def test_the_guard_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
+    voiced(monkeypatch, (0, 5), (10, 14))
+    decoder, (window,) = transcribed(swallowing(LOST), 3000, **{**GUARDED, **options})
+    assert len(decoder.questions) == 1
+    assert (len(window.segments), window.n_guard_decodes) == (1, 0)
+
+
+def test_a_window_that_the_model_takes_for_silent_is_decoded_again_where_somebody_speaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    voiced(monkeypatch, (10, 14), sound=0.2)
+
+    def answer(question: Any) -> Any:
+        if question.size == 3000:
+            return result(LOST, no_speech_prob=0.9, avg_logprob=-1.5)
+        return result(LOST)
+
+    _, (window,) = transcribed(answer, 3000, **GUARDED)
+    assert [(s.text, s.recovered) for s in window.segments] == [(" and what was lost for quite a while", True)]
+    assert [s.rejected for s in window.rejected] == ["no_speech_threshold"]
+
+
+def test_the_same_stretch_is_not_decoded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 5), (10, 25))
+    decoder, _ = transcribed(swallowing(()), 3000, **GUARDED)
+    assert len(decoder.questions) == 2
+
+
+def test_what_was_decoded_again_is_looked_through_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 5), (10, 14), (16, 28))
+    decoder, (window,) = transcribed(swallowing(LOST), 3000, **GUARDED)
+    assert len(decoder.questions) == 3
+    assert [s.text for s in window.segments] == [
+        " all that was said first of all and then some more",
+        " and what was lost for quite a while",
+    ], "the second is an echo"
