@@ -412,6 +412,14 @@ def test_a_writer_option_that_cannot_be_used_is_an_error_before_any_work(
     assert model.n_loads == 0
 
 
+def test_writer_options_without_files_are_noted(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B133: nothing is silently ignored."""
+    assert main(["transcribe", recording(), "--language", "en", "--captions", "bbc"]) == 0
+    assert capsys.readouterr().err == "options of files have no effect without output_format or output_dir\n"
+
+
 def test_captions_are_laid_out_as_asked(model: FakeModel, recording: Recording) -> None:
     assert main(["transcribe", recording(), "-f", "srt", "--max_line_width", "6", "--max-line-count", "1"]) == 0
     assert [line for line in Path("talk.srt").read_text().splitlines() if line[:1].isalpha()] == [

@@ -96,6 +96,8 @@ class Transcribe(TranscribingCommand):
         formats = parse_formats(self.output_format or ((ALL,) if self.output_dir else ()))
         if self.resume and not formats:
             raise OptionError("resume goes on with files; say which with output_format or output_dir")
+        if self.writing != WriterOptions() and not formats:
+            note("options of files have no effect without output_format or output_dir")
         folder = prepare_folder(self.output_dir or ".") if formats else Path()
         jobs = plan_jobs(files, formats, folder)
         for job in jobs:
