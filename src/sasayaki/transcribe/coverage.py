@@ -20,9 +20,9 @@ MIN_BARE_SPEECH = 1.2
 """Seconds of speech without any segment that are decoded again. On 11 minutes that were transcribed whole it was never
 more than 0.9 (base)."""
 
-MIN_BYTES_PER_SECOND = 8.0
-"""Fewer bytes of text (UTF-8) per second of speech are too few. There, the least was 8.6; where tiny.en had swallowed
-three of five sentences it was 6.4. Unspaced scripts have more bytes in fewer characters."""
+MIN_BYTES_PER_SECOND = 9.5
+"""Fewer bytes of text (UTF-8) per second of speech are too few. There, one segment of that much speech had 8.6, the
+others 10 and more; where tiny.en had swallowed three of five sentences it was 7.8."""
 
 MIN_THIN_SPEECH = 3.0
 """Seconds of speech in a segment from which on that is looked at: a short word may be drawn out."""
