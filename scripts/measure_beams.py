@@ -20,7 +20,8 @@ from typing import Any
 
 from accuracy import labelled
 
-from sasayaki.decoding.task import DecodingTask, Proposal, run_tasks
+from sasayaki.decoding.pool import run_tasks
+from sasayaki.decoding.task import DecodingTask, Proposal
 from sasayaki.inference.base import Row
 from sasayaki.options import DecodingOptions
 

@@ -13,6 +13,7 @@ import numpy as np
 import sasayaki
 from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio import AudioSource
+from sasayaki.batching.recording import cuts_side_by_side
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.checkpoints.once import LoadOnce
@@ -31,7 +32,7 @@ from sasayaki.records import to_plain
 from sasayaki.results import DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.trace import Trace
-from sasayaki.transcribe.start import Run, start
+from sasayaki.transcribe.start import Run, one_after_the_other, start
 from sasayaki.transcribe.stop import Cancel, Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 
@@ -191,8 +192,9 @@ class Whisper:
             OutputError: the journal cannot be read or written.
             StoppedError: `cancel` or `time_limit` ended it; the error has the segments that were final.
         """
-        run = self._run(Stop(cancel, time_limit), progress, journal, trace)
-        return start(self._decoder, audio, self._settle(options, overrides), run).collect()
+        settled = self._settle(options, overrides)
+        run = self._run(settled, Stop(cancel, time_limit), progress, journal, trace)
+        return start(self._decoder, audio, settled, run).collect()
 
     def stream(
         self,
@@ -211,18 +213,27 @@ class Whisper:
         Arguments and errors are those of `transcribe`. Options are checked, the audio is read and its language is
         settled at once; windows are decoded as segments are asked for. Closing the iterator ends the transcription.
         """
-        run = self._run(Stop(cancel, time_limit), progress, journal, trace)
-        return start(self._decoder, audio, self._settle(options, overrides), run)
+        settled = self._settle(options, overrides)
+        run = self._run(settled, Stop(cancel, time_limit), progress, journal, trace)
+        return start(self._decoder, audio, settled, run)
 
     def _run(
         self,
+        options: TranscribeOptions,
         stop: Stop,
         progress: Progress | None,
         journal: str | os.PathLike[str] | None,
         trace: Trace | None,
     ) -> Run:
-        model = {"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)}
-        return Run(stop, progress, journal, self._tracer(trace), model, self._heads())
+        return Run(
+            stop=stop,
+            progress=progress,
+            journal=journal,
+            tracer=self._tracer(trace),
+            model={"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)},
+            heads=self._heads(),
+            plan=one_after_the_other if options.batch_size == 1 else cuts_side_by_side,
+        )
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
         settled = override(options or TranscribeOptions(), overrides)

@@ -24,6 +24,9 @@ TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 MAX_HYPOTHESES = 10_000
 """Most beams or samples of a window: more logits than these have fit no memory."""
 
+MAX_BATCH = 1024
+"""Most windows side by side."""
+
 CHANNELS = ("mix", "split")
 BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
@@ -336,6 +339,10 @@ class TranscribeOptions(WindowOptions):
     """What finds voice activity: `silero`, a small network; `energy`, how loud the audio is; `auto` for Silero where
     its weights are installed, else energy; `off` does without."""
 
+    batch_size: int = 1
+    """Windows that are decoded side by side. More than 1 cuts a recording at silences into windows of at most 30 s,
+    which is faster; what is said before a cut is not told behind it."""
+
     coverage_guard: bool = True
     """Whether speech that voice activity finds and no text covers is decoded again on its own."""
 
@@ -372,6 +379,7 @@ class TranscribeOptions(WindowOptions):
             _flag(name, getattr(self, name))
         self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
         self._check_voice()
+        _whole_number("batch_size", self.batch_size, least=1, most=MAX_BATCH)
         _one_of("channels", self.channels, CHANNELS)
         self._check_words()
         clips = parse_clip_timestamps(self.clip_timestamps)

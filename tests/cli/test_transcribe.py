@@ -357,6 +357,7 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "append_punctuations": (".", "."),
     "hallucination_silence_threshold": ("2", 2.0),
     "vad": ("energy", "energy"),
+    "batch_size": ("4", 4),
     "coverage_guard": ("False", False),
     "vad_threshold": ("0.7", 0.7),
     "vad_min_speech": ("0.2", 0.2),

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from sasayaki.decoding.task import DecodingTask, compression_ratio, run_tasks
+from sasayaki.decoding.pool import run_tasks
+from sasayaki.decoding.task import DecodingTask, compression_ratio
 from sasayaki.errors import BackendError, OptionError
 from sasayaki.inference.base import Row
 from sasayaki.options import DecodingOptions

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from sasayaki.decoding.filters.chain import build_filters
 from sasayaki.decoding.language import DetectedLanguage, allowed_languages, detect_languages
+from sasayaki.decoding.pool import run_tasks
 from sasayaki.decoding.prompt import initial_tokens
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.decoding.scorers.chain import build_scorers
-from sasayaki.decoding.task import DecodingTask, run_tasks
+from sasayaki.decoding.task import DecodingTask
 from sasayaki.inference.base import AudioFeatures, Inference
 from sasayaki.options import DecodingOptions, parse_languages
 from sasayaki.results import DecodingResult
@@ -71,6 +72,14 @@ class Decoder:
                 tasks[index] = self._task(audio, option, detected.get(index))
         results.update(zip(tasks, run_tasks(self.inference, list(tasks.values()), check=self.step_check), strict=True))
         return [results[index] for index in range(len(audios))]
+
+    def task(self, audio: AudioFeatures, options: DecodingOptions) -> DecodingTask:
+        """The decode of one window whose language is settled, to be driven by the caller.
+
+        Raises:
+            OptionError: an option does not fit the model.
+        """
+        return self._task(audio, options, None)
 
     def _detect_missing(
         self, audios: Sequence[AudioFeatures], options: Sequence[DecodingOptions]

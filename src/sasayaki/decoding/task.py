@@ -1,12 +1,11 @@
-"""The decode of one window as a state machine, and the loop that drives any number of them together."""
+"""The decode of one window as a state machine; decoding/pool.py drives any number of them together."""
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.search import Beam, Candidates, SearchState
 from sasayaki.decoding.token_decoders import build_token_decoder
 from sasayaki.errors import BackendError, OptionError
-from sasayaki.inference.base import Array, AudioFeatures, Inference, Row
+from sasayaki.inference.base import Array, AudioFeatures, Row
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Hypothesis
 from sasayaki.text.tokenizer import Tokenizer
@@ -212,41 +211,6 @@ class DecodingTask:
         """Probability of the no-speech token from raw logits (n_vocab,)."""
         difference = logits[self._tokenizer.no_speech] - logsumexp(logits)
         return math.e**difference
-
-
-def run_tasks(
-    inference: Inference, tasks: Sequence[DecodingTask], *, check: Callable[[], None] | None = None
-) -> list[DecodingResult]:
-    """Drive all tasks to their end together; the order of results is that of the tasks.
-
-    Whatever happens, the session with its cache is closed. `check` is called before each step.
-    """
-    session = inference.start()
-    try:
-        turns = [(task, task.start()) for task in tasks]
-        while turns:
-            if check:
-                check()
-            logits = session.forward([row for _, rows in turns for row in rows])
-            offsets = [0, *accumulate(len(rows) for _, rows in turns)]
-            # All candidates are computed before the first one is read: a device is waited for once a step.
-            proposals = [
-                task.propose(logits[offset : offset + len(rows)])
-                for (task, rows), offset in zip(turns, offsets, strict=False)
-            ]
-            stepped = [
-                (task, _shift_sources(task.advance(proposal), offset))
-                for (task, _), proposal, offset in zip(turns, proposals, offsets, strict=False)
-            ]
-            turns = [(task, rows) for task, rows in stepped if rows]
-    finally:
-        session.close()
-    return [task.finish() for task in tasks]
-
-
-def _shift_sources(rows: list[Row], offset: int) -> list[Row]:
-    """A task counts its own rows from 0; in the shared call they stand behind those of the tasks before it."""
-    return [replace(row, source=offset + row.source) for row in rows if row.source is not None]
 
 
 def compression_ratio(text: str) -> float:

@@ -86,11 +86,12 @@ class OpenVINOInference:
             )
         n_ctx = (mel.shape[2] + 1) // 2
         features = np.empty((len(mel), n_ctx, dims.n_audio_state), np.float32)
-        if len(mel):
-            request = self._encoder.create_infer_request()
-            request.set_tensor("mel", ov.Tensor(mel, shared_memory=True))
-            request.set_tensor("features", ov.Tensor(features, shared_memory=True))
-            _run(request)
+        with self._encoder.request() as request:
+            for index in range(len(mel)):  # several in one call are no faster, and need memory for each
+                one = slice(index, index + 1)
+                request.set_tensor("mel", ov.Tensor(mel[one], shared_memory=True))
+                request.set_tensor("features", ov.Tensor(features[one], shared_memory=True))
+                _run(request)
         return self._project(features)
 
     def wrap(self, features: Array) -> list[AudioFeatures]:
@@ -147,15 +148,15 @@ class OpenVINOInference:
             return []
         n_head = self._dims.n_text_head
         n_width = self._dims.n_text_state // n_head
-        request = self._projection.create_infer_request()
-        request.set_tensor("features", ov.Tensor(features, shared_memory=True))
         cross = {}
-        for layer in range(self._dims.n_text_layer):
-            for name, shape in (("keys", [n_width, n_ctx]), ("values", [n_ctx, n_width])):
-                tensor = ov.Tensor(self._plan.element_type, ov.Shape([n_audio, n_head, *shape]))
-                request.set_tensor(f"{name}.{layer}", tensor)
-                cross[f"{name}.{layer}"] = tensor
-        _run(request)
+        with self._projection.request() as request:
+            request.set_tensor("features", ov.Tensor(features, shared_memory=True))
+            for layer in range(self._dims.n_text_layer):
+                for name, shape in (("keys", [n_width, n_ctx]), ("values", [n_ctx, n_width])):
+                    tensor = ov.Tensor(self._plan.element_type, ov.Shape([n_audio, n_head, *shape]))
+                    request.set_tensor(f"{name}.{layer}", tensor)
+                    cross[f"{name}.{layer}"] = tensor
+            _run(request)
         return list(EncodedBatch(features, cross).members())
 
 

@@ -7,8 +7,8 @@ import mmap
 import os
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -107,6 +107,7 @@ class CompiledGraph:
         self._store = store
         self._lock = threading.Lock()
         self._compiled: Any = None
+        self._idle: list[Any] = []
 
     def create_infer_request(self) -> Any:
         """A new request of the compiled graph."""
@@ -114,6 +115,16 @@ class CompiledGraph:
             if self._compiled is None:
                 self._compiled = self._load() or self._compile()
         return self._compiled.create_infer_request()
+
+    @contextmanager
+    def request(self) -> Iterator[Any]:
+        """A request that nobody else has meanwhile; one that was used before has its memory at hand."""
+        with self._lock:
+            found = self._idle.pop() if self._idle else None
+        request = found or self.create_infer_request()
+        yield request
+        with self._lock:
+            self._idle.append(request)
 
     def _load(self) -> Any | None:
         return self._store and self._store.load(self._name, self._options)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sasayaki.alignment.levels import sound_levels
 from sasayaki.decoding.decode import Decoder
+from sasayaki.decoding.task import DecodingTask
 from sasayaki.errors import BackendError
 from sasayaki.inference.base import AlignmentInference, AudioFeatures
 from sasayaki.transcribe.recording import Recording
@@ -63,7 +64,7 @@ class Driver:
                 except StopIteration:
                     return
                 if isinstance(step, WindowResult):
-                    self._encoded.clear()
+                    self.forget()
                     answer = yield step
                 else:
                     answer = self.answer(step)
@@ -90,7 +91,7 @@ class Driver:
         window = request.window
         if isinstance(request, Hear):
             return sound_levels(self.recording.window(window)[:, : window.n_frames])
-        features = self._features(window)
+        features = self.features(window)
         match request:
             case Detect():
                 return self.decoder.detect_languages([features], request.languages)[0]
@@ -106,13 +107,33 @@ class Driver:
                     )
                 return inference.cross_attention(features, request.tokens, request.heads)
 
-    def _listen(self, request: Listen) -> Voice:
-        if self._listener is None:
-            self._listener = Listener(self.recording.samples, request.options.vad, check=self.check)
-        return listen(self._listener, request.window.start, request.window.end, request.options)
+    def task(self, request: Decode) -> DecodingTask:
+        """The decode that is asked for, for whoever drives it together with others."""
+        return replace(self.decoder, tracer=request.tracer).task(self.features(request.window), request.options)
 
-    def _features(self, window: Window) -> AudioFeatures:
+    def features(self, window: Window) -> AudioFeatures:
+        """A window, encoded at its first use."""
         if window not in self._encoded:
             mel = np.asarray(self.recording.window(window))[None]
             self._encoded[window] = self.decoder.inference.encode(mel)[0]
         return self._encoded[window]
+
+    def forget(self) -> None:
+        """Let go of the encoded windows."""
+        self._encoded.clear()
+
+    def listener(self, kind: str) -> Listener:
+        """What finds voice activity in the recording, made at its first use."""
+        if self._listener is None:
+            self._listener = Listener(self.recording.samples, kind, check=self.check)
+        return self._listener
+
+    def beside(self) -> Driver:
+        """A driver for the same recording, with windows of its own."""
+        other = Driver(self.decoder, self.recording, self.check)
+        other._listener = self._listener
+        return other
+
+    def _listen(self, request: Listen) -> Voice:
+        listener = self.listener(request.options.vad)
+        return listen(listener, request.window.start, request.window.end, request.options)

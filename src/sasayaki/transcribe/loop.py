@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
@@ -11,13 +11,13 @@ from sasayaki.decoding.recorder import Tracer
 from sasayaki.options import TranscribeOptions, parse_clip_timestamps
 from sasayaki.results import Segment
 from sasayaki.text.tokenizer import Tokenizer
-from sasayaki.transcribe.clips import make_clips
+from sasayaki.transcribe.clips import Clip, make_clips
 from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.evidence import judge
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
 from sasayaki.transcribe.guard import guard
 from sasayaki.transcribe.language import WindowLanguage, window_language
-from sasayaki.transcribe.requests import Asking, Decode, Loop, Place, Window, WindowResult
+from sasayaki.transcribe.requests import Answer, Asking, Decode, Loop, Place, Request, Window, WindowResult
 from sasayaki.transcribe.segments import make_segments, read_window, with_language
 from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.tracing import record_window
@@ -62,19 +62,26 @@ class Assignment:
 
 
 def transcribe_recording(work: Assignment, place: Place) -> Loop:
-    """Transcribe the rest of a recording from a place on, window by window."""
+    """Transcribe the rest of a recording from a place on, clip by clip."""
     clips = make_clips(parse_clip_timestamps(work.options.clip_timestamps), work.content_frames)
     for number, clip in enumerate(clips):
         if number > place.clip:
             place = replace(place, clip=number, seek=clip.start)
-        while number == place.clip and place.seek < clip.end:
-            window, voice = yield from next_window(place.seek, clip.end, work.options)
-            if window.n_frames:
-                finished = yield from transcribe_window(work, window, voice, place)
-            else:
-                finished = WindowResult(window, (), done=window.end, place=replace(place, seek=window.end))
-            place = finished.place
-            yield finished
+        if number == place.clip:
+            place = yield from transcribe_clip(work, clip, place)
+
+
+def transcribe_clip(work: Assignment, clip: Clip, place: Place) -> Generator[Request | WindowResult, Answer, Place]:
+    """Transcribe the rest of a clip from a place on, window by window; the place behind it."""
+    while place.seek < clip.end:
+        window, voice = yield from next_window(place.seek, clip.end, work.options)
+        if window.n_frames:
+            finished = yield from transcribe_window(work, window, voice, place)
+        else:
+            finished = WindowResult(window, (), done=window.end, place=replace(place, seek=window.end))
+        place = finished.place
+        yield finished
+    return place
 
 
 def transcribe_window(work: Assignment, window: Window, voice: Voice | None, place: Place) -> Asking[WindowResult]:

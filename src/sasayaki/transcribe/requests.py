@@ -161,5 +161,5 @@ _Found = TypeVar("_Found")
 Asking: TypeAlias = Generator[Request, Answer, _Found]
 """A part of the loop: asks, and returns what it found."""
 
-Loop: TypeAlias = "Generator[Request | WindowResult, Answer, None]"
+Loop: TypeAlias = "Generator[Request | WindowResult, Answer, Any]"
 """A loop over a recording."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio.load import AudioSource
@@ -27,6 +27,9 @@ from sasayaki.transcribe.stop import Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 from sasayaki.transcribe.tracing import record_start
 
+Windows: TypeAlias = "Generator[WindowResult, None, None]"
+Plan: TypeAlias = "Callable[[Driver, Assignment, Place], Windows]"
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -39,6 +42,7 @@ class Run:
         tracer: records them.
         model: what tells the model from others, as values of JSON, for the journal.
         heads: of the model, whose attention gives word times.
+        plan: how the rest of a recording is gone through from a place on.
     """
 
     stop: Stop
@@ -47,6 +51,12 @@ class Run:
     tracer: Tracer | None
     model: Mapping[str, Any]
     heads: AlignmentHeads
+    plan: Plan
+
+
+def one_after_the_other(driver: Driver, work: Assignment, place: Place) -> Windows:
+    """The plan of openai/whisper: each window is told what was said before it, and says where the next one begins."""
+    return driver.run(transcribe_recording(work, place))
 
 
 def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run: Run) -> SegmentStream:
@@ -92,7 +102,7 @@ def _begin(
     detected: tuple[str, dict[str, float] | None],
     journal: Journal | None,
     channel: int | None,
-) -> Generator[WindowResult, None, None]:
+) -> Windows:
     """The windows of one channel."""
     language, probs = detected
     recording, decoder = driver.recording, driver.decoder
@@ -114,8 +124,8 @@ def _begin(
         tracer=run.tracer,
     )
 
-    def windows(place: Place) -> Generator[WindowResult, None, None]:
-        running = driver.run(transcribe_recording(work, place))
+    def windows(place: Place) -> Windows:
+        running = run.plan(driver, work, place)
         return running if channel is None else label_channel(running, channel)
 
     begin = work.begin(language, probs[language] if probs else math.nan)

@@ -1,0 +1,90 @@
+"""Tests of decodes that join and leave while others go on."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from sasayaki.decoding.pool import TaskPool, run_tasks
+from sasayaki.decoding.task import DecodingTask
+from sasayaki.options import DecodingOptions
+from tests.fakes import N_VOCAB, ScriptedInference, byte_tokenizer, say, text
+
+
+def make(inference: ScriptedInference, name: int, prompt: str = "") -> DecodingTask:
+    audio = inference.encode([[[float(name)]]])[0]
+    options = DecodingOptions(language="en", without_timestamps=True, beam_size=2, prompt=prompt or None)
+    return DecodingTask(audio, byte_tokenizer(), options, n_text_ctx=448, n_vocab=N_VOCAB)
+
+
+def script(name: float, history: tuple[int, ...]) -> object:
+    return say(text("x" * int(name) + "!"))(name, history)
+
+
+def engine() -> ScriptedInference:
+    return ScriptedInference(script, name_audio=lambda mel: mel[0][0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tasks_that_join_at_any_time_decode_as_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    inference = engine()
+    names = [rng.randrange(1, 30) for _ in range(12)]
+    prompts = [rng.choice(["", "a long prompt, longer than those that may join"]) for _ in names]
+    alone = [run_tasks(engine(), [make(inference, *each)])[0].tokens for each in zip(names, prompts, strict=True)]
+    pool = TaskPool(inference)
+    waiting = [make(inference, *each) for each in zip(names, prompts, strict=True)]
+    order = list(waiting)
+    found = {}
+    while waiting or len(pool):
+        for _ in range(rng.randrange(3)):
+            if waiting:
+                pool.add(waiting.pop(0))
+        found.update(pool.step())
+    assert [found[task].tokens for task in order] == alone
+    assert inference.n_open == 0
+
+
+def test_a_short_prompt_joins_at_once_and_a_long_one_waits() -> None:
+    inference = engine()
+    pool = TaskPool(inference)
+    pool.add(make(inference, 20))
+    pool.step()
+    pool.add(make(inference, 3))
+    pool.add(make(inference, 4, "so long a prompt that nobody wants to wait for it"))
+    pool.step()
+    assert len({row.audio.name for row in inference.calls[-1].rows}) == 2
+    while len(pool):
+        pool.step()
+    assert max(len({row.audio.name for row in call.rows}) for call in inference.calls) == 2
+
+
+def test_a_cache_as_long_as_the_text_context_lets_nobody_in() -> None:
+    inference = engine()
+    pool = TaskPool(inference)
+    pool._n_columns = inference.dims.n_text_ctx
+    pool.add(make(inference, 5))
+    pool.step()
+    pool._n_columns = inference.dims.n_text_ctx
+    pool.add(make(inference, 6))
+    pool.step()
+    assert len({row.audio.name for row in inference.calls[-1].rows}) == 1
+    while len(pool):
+        pool.step()
+
+
+def test_what_is_raised_closes_the_session() -> None:
+    inference = engine()
+
+    def check() -> None:
+        if len(inference.calls) == 2:
+            raise RuntimeError("enough")
+
+    pool = TaskPool(inference, check)
+    pool.add(make(inference, 9))
+    assert pool.step() == pool.step() == []
+    with pytest.raises(RuntimeError, match="enough"):
+        pool.step()
+    assert inference.n_open == 0
+    assert len(pool) == 0
