@@ -15,7 +15,8 @@ class AlignmentHeads:
 
     Attributes:
         pairs: (layer, head) of each.
-        lags: seconds from the start of a word to where each looks the most; `scripts/find_alignment_heads.py`.
+        lags: seconds from the start of a word to where each looks the most; `scripts/find_alignment_heads.py` measures
+            them.
     """
 
     pairs: tuple[tuple[int, int], ...]
