@@ -352,6 +352,7 @@ def test_wrong_changes_of_the_search_are_refused(wrong: dict[str, object], names
         {"clip_timestamps": "-1"},
         {"language_detection_windows": 0},
         {"language_detection_windows": None},
+        {"short_context": "yes"},
         {"batch_size": 0},
         {"batch_size": 2.5},
         {"batch_size": 1025},

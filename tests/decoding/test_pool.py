@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from sasayaki.decoding.pool import TaskPool, run_tasks
@@ -12,8 +14,8 @@ from sasayaki.options import DecodingOptions
 from tests.fakes import N_VOCAB, ScriptedInference, byte_tokenizer, say, text
 
 
-def make(inference: ScriptedInference, name: int, prompt: str = "") -> DecodingTask:
-    audio = inference.encode([[[float(name)]]])[0]
+def make(inference: ScriptedInference, name: int, prompt: str = "", *, n_audio_ctx: int = 1500) -> DecodingTask:
+    audio = replace(inference.encode([[[float(name)]]])[0], array=np.zeros((n_audio_ctx, 8), np.float32))
     options = DecodingOptions(language="en", without_timestamps=True, beam_size=2, prompt=prompt or None)
     return DecodingTask(audio, byte_tokenizer(), options, n_text_ctx=448, n_vocab=N_VOCAB)
 
@@ -63,15 +65,28 @@ def test_a_short_prompt_joins_at_once_and_a_long_one_waits() -> None:
 def test_a_cache_as_long_as_the_text_context_lets_nobody_in() -> None:
     inference = engine()
     pool = TaskPool(inference)
-    pool._n_columns = inference.dims.n_text_ctx
     pool.add(make(inference, 5))
     pool.step()
-    pool._n_columns = inference.dims.n_text_ctx
+    pool._groups[1500].n_columns = inference.dims.n_text_ctx
     pool.add(make(inference, 6))
     pool.step()
     assert len({row.audio.name for row in inference.calls[-1].rows}) == 1
     while len(pool):
         pool.step()
+
+
+def test_windows_of_different_lengths_have_sessions_of_their_own() -> None:
+    inference = engine()
+    tasks = [make(inference, 7, n_audio_ctx=length) for length in (1500, 500, 500, 1000)]
+    pool = TaskPool(inference)
+    for task in tasks:
+        pool.add(task)
+    pool.step()
+    assert inference.n_open == 3
+    assert [len(call.rows) for call in inference.calls] == [1, 2, 1]
+    while len(pool):
+        pool.step()
+    assert inference.n_open == 0
 
 
 def test_what_is_raised_closes_the_session() -> None:

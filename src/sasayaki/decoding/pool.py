@@ -21,6 +21,7 @@ class TaskPool:
 
     A task that is added begins with the next step. If its prompt is long, or the cache has grown to the length of the
     text context, it waits until all that are under way are done, and begins a new session with the others that wait.
+    Windows of different lengths have sessions of their own.
 
     Attributes:
         inference: the engine.
@@ -29,75 +30,88 @@ class TaskPool:
 
     inference: Inference
     check: Callable[[], None] | None = None
-    _waiting: deque[tuple[DecodingTask, list[Row]]] = field(default_factory=deque, init=False)
-    _turns: list[tuple[DecodingTask, list[Row]]] = field(default_factory=list, init=False)
-    _session: DecoderSession | None = field(default=None, init=False)
-    _n_columns: int = field(default=0, init=False)
+    _groups: dict[int, _Group] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         """Number of tasks that are not done."""
-        return len(self._turns) + len(self._waiting)
+        return sum(len(group) for group in self._groups.values())
 
     def add(self, task: DecodingTask) -> None:
         """Take a task in."""
-        self._waiting.append((task, task.start()))
+        group = self._groups.setdefault(task.n_audio_ctx, _Group(self.inference))
+        group.waiting.append((task, task.start()))
 
     def step(self) -> list[tuple[DecodingTask, DecodingResult]]:
         """Give every task that is under way its next tokens; those that are done by it, with their results.
 
-        Whatever is raised, the session with its cache is closed.
+        Whatever is raised, the sessions with their caches are closed.
         """
         try:
-            return self._step()
+            if self.check:
+                self.check()
+            return [done for group in self._groups.values() for done in group.step()]
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Free the cache, and forget all tasks."""
-        if self._session:
-            self._session.close()
-        self._session = None
-        self._turns.clear()
-        self._waiting.clear()
+        """Free the caches, and forget all tasks."""
+        for group in self._groups.values():
+            group.close()
+        self._groups.clear()
 
-    def _step(self) -> list[tuple[DecodingTask, DecodingResult]]:
-        if self.check:
-            self.check()
+
+@dataclass
+class _Group:
+    """Tasks with windows of one length: those that wait, and those that share a session, with their next rows."""
+
+    inference: Inference
+    waiting: deque[tuple[DecodingTask, list[Row]]] = field(default_factory=deque)
+    turns: list[tuple[DecodingTask, list[Row]]] = field(default_factory=list)
+    session: DecoderSession | None = None
+    n_columns: int = 0
+
+    def __len__(self) -> int:
+        return len(self.turns) + len(self.waiting)
+
+    def close(self) -> None:
+        if self.session:
+            self.session.close()
+
+    def step(self) -> list[tuple[DecodingTask, DecodingResult]]:
         self._let_in()
-        if not self._turns or not self._session:
+        if not self.turns or not self.session:
             return []
-        logits = self._session.forward([row for _, rows in self._turns for row in rows])
-        self._n_columns += max(len(row.tokens) for _, rows in self._turns for row in rows)
-        offsets = [0, *accumulate(len(rows) for _, rows in self._turns)]
+        logits = self.session.forward([row for _, rows in self.turns for row in rows])
+        self.n_columns += max(len(row.tokens) for _, rows in self.turns for row in rows)
+        offsets = [0, *accumulate(len(rows) for _, rows in self.turns)]
         # All candidates are computed before the first one is read: a device is waited for once a step.
         proposals = [
             task.propose(logits[offset : offset + len(rows)])
-            for (task, rows), offset in zip(self._turns, offsets, strict=False)
+            for (task, rows), offset in zip(self.turns, offsets, strict=False)
         ]
         stepped = [
             (task, _shift_sources(task.advance(proposal), offset))
-            for (task, _), proposal, offset in zip(self._turns, proposals, offsets, strict=False)
+            for (task, _), proposal, offset in zip(self.turns, proposals, offsets, strict=False)
         ]
-        self._turns = [(task, rows) for task, rows in stepped if rows]
-        if not self._turns:
-            self._session.close()
-            self._session = None
+        self.turns = [(task, rows) for task, rows in stepped if rows]
+        if not self.turns:
+            self.session.close()
+            self.session = None
         return [(task, task.finish()) for task, rows in stepped if not rows]
 
     def _let_in(self) -> None:
         """Move tasks from the waiting to those under way."""
-        if not self._turns:
-            self._turns.extend(self._waiting)
-            self._waiting.clear()
-            if self._turns:
-                self._session, self._n_columns = self.inference.start(), 0
-        while self._waiting and self._may_join(self._waiting[0][1]):
-            self._turns.append(self._waiting.popleft())
+        if not self.turns and self.waiting:
+            self.turns.extend(self.waiting)
+            self.waiting.clear()
+            self.session, self.n_columns = self.inference.start(), 0
+        while self.waiting and self._may_join(self.waiting[0][1]):
+            self.turns.append(self.waiting.popleft())
 
     def _may_join(self, rows: Sequence[Row]) -> bool:
         is_short = max(len(row.tokens) for row in rows) <= _JOINING_TOKENS
-        return is_short and self._n_columns < self.inference.dims.n_text_ctx
+        return is_short and self.n_columns < self.inference.dims.n_text_ctx
 
 
 def run_tasks(

@@ -100,6 +100,11 @@ class DecodingTask:
         if self._recorder:
             self._filters = self._recorder.watch(self._filters)
 
+    @property
+    def n_audio_ctx(self) -> int:
+        """Positions of the encoded window."""
+        return int(self._audio.array.shape[0])
+
     def start(self) -> list[Row]:
         """The first row to feed; all beams and samples grow from it."""
         return [Row(self._audio, self._initial.tokens, read=(self._initial.sot_index, -1))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
 from sasayaki.decoding.recorder import Tracer
@@ -19,6 +20,7 @@ from sasayaki.transcribe.guard import guard
 from sasayaki.transcribe.language import WindowLanguage, window_language
 from sasayaki.transcribe.requests import Answer, Asking, Decode, Loop, Place, Request, Window, WindowResult
 from sasayaki.transcribe.segments import make_segments, read_window, with_language
+from sasayaki.transcribe.short import decode_shortened
 from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.tracing import record_window
 from sasayaki.transcribe.word_times import Timing, time_window
@@ -76,7 +78,7 @@ def transcribe_clip(work: Assignment, clip: Clip, place: Place) -> Generator[Req
     while place.seek < clip.end:
         window, voice = yield from next_window(place.seek, clip.end, work.options)
         if window.n_frames:
-            finished = yield from transcribe_window(work, window, voice, place)
+            finished = yield from transcribe_window(work, window, voice, place, is_last=window.end == clip.end)
         else:
             finished = WindowResult(window, (), done=window.end, place=replace(place, seek=window.end))
         place = finished.place
@@ -84,14 +86,20 @@ def transcribe_clip(work: Assignment, clip: Clip, place: Place) -> Generator[Req
     return place
 
 
-def transcribe_window(work: Assignment, window: Window, voice: Voice | None, place: Place) -> Asking[WindowResult]:
-    """Transcribe one window, in which voice activity is known or not."""
+def transcribe_window(
+    work: Assignment, window: Window, voice: Voice | None, place: Place, *, is_last: bool
+) -> Asking[WindowResult]:
+    """Transcribe one window, in which voice activity is known or not; the last of a clip may be short."""
     spoken = yield from window_language(
         window, work.options, WindowLanguage(place.language, place.language_probability)
     )
     language = spoken.code
     tracer = work.tracer and work.tracer.next_window()
-    kept = yield from decode_with_fallback(_ladder(work, window, language, place.context, tracer), work.options)
+    ladder = partial(_ladder, work, language, place.context, tracer)
+    if is_last:
+        window, kept = yield from decode_shortened(window, ladder, work.options, work.tokenizer.timestamp_begin)
+    else:
+        kept = yield from decode_with_fallback(ladder(window), work.options)
     split = read_window(kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
     segments, rejected = judge(found, kept, voice, work.options)
@@ -139,7 +147,7 @@ def next_context(
 
 
 def _ladder(
-    work: Assignment, window: Window, language: str, context: Context, tracer: Tracer | None
+    work: Assignment, language: str, context: Context, tracer: Tracer | None, window: Window
 ) -> Iterator[Decode]:
     """The decodes of a window, one at each temperature."""
     for temperature in work.options.temperatures:

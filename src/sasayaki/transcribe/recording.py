@@ -56,8 +56,8 @@ class Recording:
         return self.content_frames / FRAMES_PER_SECOND
 
     def window(self, window: Window) -> npt.NDArray[np.float32]:
-        """The mel of a window (n_mels, N_FRAMES); what is missing to 30 s is 0.0."""
-        return np.asarray(pad_or_trim(self.mel.read(window.start, window.end), N_FRAMES))
+        """The mel of a window (n_mels, window.context); what is missing is 0.0."""
+        return np.asarray(pad_or_trim(self.mel.read(window.start, window.end), window.context))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from sasayaki.audio.constants import N_FRAMES
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import Segment
@@ -24,12 +25,13 @@ from sasayaki.transcribe.context import Context
 class Window:
     """At most 30 s of a recording: frames `start` up to `end`, 100 a second.
 
-    Drivers encode it filled up with 0.0 to 3000 frames; requests of equal windows share their encoded features.
+    Drivers encode it filled up with 0.0 to `context` frames; requests of equal windows share their encoded features.
     Frames behind the end of the recording are those of silence.
     """
 
     start: int
     end: int
+    context: int = N_FRAMES
 
     @property
     def n_frames(self) -> int:
