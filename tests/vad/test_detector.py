@@ -49,6 +49,32 @@ def test_steady_noise_and_silence_are_no_speech(kind: str, rms: float) -> None:
     assert speech_probabilities(noise(5, rms), kind).max() < 0.5
 
 
+@pytest.mark.parametrize("gain_db", [-20, -40, -50, -60])
+@pytest.mark.parametrize("name", ["en_lj_LJ001-0002.mp3", "en_jfk.mp3"])
+def test_quiet_recordings_have_as_much_speech_as_loud_ones(name: str, gain_db: float) -> None:
+    audio = load_audio(DATA / name)
+    loud = speech_probabilities(audio, "silero") > 0.5
+    quiet = speech_probabilities(audio * np.float32(10 ** (gain_db / 20)), "silero") > 0.5
+    assert (loud == quiet).mean() > (0.95 if gain_db > -60 else 0.8)
+
+
+def test_a_click_does_not_hide_quiet_speech() -> None:
+    audio = load_audio(DATA / "en_jfk.mp3") * np.float32(0.003)
+    audio[3 * RATE : 3 * RATE + 20] = 0.9
+    assert (speech_probabilities(audio, "silero") > 0.5).mean() > 0.6
+
+
+@pytest.mark.parametrize("rms", [0.0, 1e-6, 1e-4])
+def test_frames_gain_40_db_at_most(rms: float) -> None:
+    frames = noise(5.12, rms).reshape(-1, 512)
+    np.testing.assert_allclose(detector.raised(frames), frames * 100, rtol=1e-5)
+
+
+def test_frames_that_are_loud_enough_stay_as_they_are() -> None:
+    frames = noise(5.12, 0.1).reshape(-1, 512)
+    assert detector.raised(frames) is frames
+
+
 @pytest.mark.parametrize("kind", ["silero", "energy"])
 def test_the_order_of_questions_does_not_matter(kind: str) -> None:
     samples = WaveformSamples(np.tile(speech_in(noise(6, 0.001)), 8))

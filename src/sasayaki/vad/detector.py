@@ -22,6 +22,12 @@ _SILENCE_DB = -70.0  # of full scale; quieter frames are no speech, whatever sta
 _FLOOR_SHARE, _SPEECH_SHARE = 0.1, 0.95  # quantiles taken for the background and for speech
 _LEAST_RANGE_DB = 12.0  # what is less lively than this is background as a whole
 
+QUIET_DB = -30.0
+"""Of full scale. Silero misses speech that is much quieter, while Whisper hears it: its spectrogram knows no level."""
+
+_MAX_GAIN_DB = QUIET_DB - _SILENCE_DB
+_LOUD_SHARE = 0.99  # quantile taken for the loudest sound; a click is shorter
+
 Probabilities = npt.NDArray[np.float32]
 """Probability of speech in each frame of `FRAME_SECONDS` (32 ms), (n_frames,) float32."""
 
@@ -62,7 +68,7 @@ class Listener:
 
     def _silero(self) -> Iterator[Probabilities]:
         network = SileroNetwork()
-        return map(network, self._frames())
+        return (network(raised(frames)) for frames in self._frames())
 
     def _energy(self) -> Iterator[Probabilities]:
         yield energy_probabilities(np.concatenate([_decibels(frames) for frames in self._frames()]))
@@ -75,6 +81,16 @@ class Listener:
             if self._check:
                 self._check()
             yield np.pad(block, (0, -len(block) % FRAME_SAMPLES)).reshape(-1, FRAME_SAMPLES)
+
+
+def raised(frames: Waveform) -> Waveform:
+    """Frames (n, n_samples) made louder if they are quiet as a whole: the loudest hundredth reaches `QUIET_DB`.
+
+    They gain 40 dB at most, so what is below -70 dB stays below `QUIET_DB`.
+    """
+    loud = float(np.quantile(_decibels(frames), _LOUD_SHARE))
+    gain = min(max(QUIET_DB - loud, 0.0), _MAX_GAIN_DB)
+    return frames * np.float32(10 ** (gain / 20)) if gain else frames
 
 
 def energy_probabilities(decibels: Probabilities) -> Probabilities:
