@@ -35,6 +35,12 @@ def test_commands(recording: str, printed: str) -> None:
     assert said.startswith(printed)
 
 
+def test_align() -> None:
+    said = run("align.py", DATA / "en_jfk.mp3", "And so my fellow Americans, bananas grow on tall and green trees.")
+    assert [line.split("\t")[2] for line in said.splitlines()][3:5] == [" fellow", " Americans,"]
+    assert sum(line.startswith("not found") for line in said.splitlines()) >= 7
+
+
 def test_own_filter() -> None:
     plain, filtered = run("own_filter.py", DATA / "en_jfk.mp3").splitlines()
     assert plain.count(" country") == 2

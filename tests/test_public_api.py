@@ -10,6 +10,8 @@ import pytest
 import sasayaki
 
 NAMES = [
+    "AlignedWord",
+    "Alignment",
     "Attempt",
     "AudioError",
     "BackendError",

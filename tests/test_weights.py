@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -92,3 +93,28 @@ def test_two_speakers_on_two_channels_are_told_apart(real_model: RealModel, tmp_
     assert "fellow" not in said[1]
     assert said[1].startswith("printing")
     assert [each.start for each in result.segments] == sorted(each.start for each in result.segments)
+
+
+def test_a_known_text_is_aligned_over_windows_and_what_nobody_says_is_marked(real_model: RealModel) -> None:
+    with (DATA / "manifest.tsv").open(encoding="utf-8", newline="") as file:
+        texts = {row["file"]: row["text"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    names = [JFK.name, *(f"en_lj_LJ001-000{number}.mp3" for number in range(1, 6))]
+    clips = [sasayaki.load_audio(DATA / name) for name in names]
+    gap = np.zeros(8000, np.float32)
+    foreign = "The committee will meet on Tuesday to discuss the new budget for the school."
+    lines = [texts[name] for name in names]
+    alignment = real_model("tiny.en", "openvino").align(
+        np.concatenate([part for clip in clips for part in (clip, gap)]), "\n".join([*lines[:3], foreign, *lines[3:]])
+    )
+    assert alignment.duration > 45
+    lost = [word for word in alignment.words if not word.is_aligned]
+    assert "".join(word.word for word in lost) == f" {foreign}"
+    times = [time for word in alignment.words for time in (word.start, word.end) if time is not None]
+    assert times == sorted(times)
+    begin = 0.0
+    for line, clip in zip((0, 1, 2, 4, 5, 6), clips, strict=True):
+        own = [word for word in alignment.words if word.line == line]
+        end = begin + len(clip) / 16000
+        assert begin <= own[0].start < begin + 0.6
+        assert end - 0.6 < own[-1].end <= end + 0.1
+        begin = end + 0.5

@@ -22,7 +22,7 @@ from sasayaki.errors import (
 from sasayaki.functions import decode, detect_language, transcribe
 from sasayaki.grammar import Grammar
 from sasayaki.options import DecodingOptions, TranscribeOptions
-from sasayaki.results import Attempt, DecodingResult, Hypothesis, Segment, Transcription, Word
+from sasayaki.results import AlignedWord, Alignment, Attempt, DecodingResult, Hypothesis, Segment, Transcription, Word
 
 if TYPE_CHECKING:
     from sasayaki.audio import load_audio, pad_or_trim
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AlignedWord",
+    "Alignment",
     "Attempt",
     "AudioError",
     "BackendError",

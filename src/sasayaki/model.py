@@ -29,10 +29,10 @@ from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
 from sasayaki.options import DecodingOptions, TranscribeOptions, override, parse_languages
 from sasayaki.records import to_plain
-from sasayaki.results import DecodingResult, Transcription
+from sasayaki.results import Alignment, DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.trace import Trace
-from sasayaki.transcribe.start import Run, one_after_the_other, start
+from sasayaki.transcribe.start import Run, align, one_after_the_other, start
 from sasayaki.transcribe.stop import Cancel, Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 
@@ -216,6 +216,24 @@ class Whisper:
         settled = self._settle(options, overrides)
         run = self._run(settled, Stop(cancel, time_limit), progress, journal, trace)
         return start(self._decoder, audio, settled, run)
+
+    def align(self, audio: AudioSource, text: str, language: str | None = None) -> Alignment:
+        """Find when each word of a known text is said, in a recording of any length.
+
+        Args:
+            audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
+            text: what is said, all of it or parts; line breaks and ends of sentences end lines.
+            language: code or name of its language; None detects it.
+
+        Returns:
+            All words in order; those that were not found have no times.
+
+        Raises:
+            OptionError: the text has no words, or the model does not know the language.
+            AudioError: the audio cannot be read.
+            BackendError: the engine does not tell where attention looks.
+        """
+        return align(self._decoder, audio, text, language, self._heads())
 
     def _run(
         self,

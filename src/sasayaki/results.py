@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from sasayaki.options import TranscribeOptions
@@ -301,6 +302,79 @@ class Transcription(Record):
 
     options: TranscribeOptions = field(default_factory=TranscribeOptions, repr=False)
     """The options that were in force."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedWord(Record):
+    """A word of a text that was known, and where in the recording it is said."""
+
+    word: str
+    """The word with its leading space and the punctuation beside it."""
+
+    start: float | None = None
+    """Start in seconds from the start of the recording; None when it was not found."""
+
+    end: float | None = None
+    """End in seconds from the start of the recording; None when it was not found."""
+
+    probability: float = 0.0
+    """Mean probability of its tokens, given the audio and the words before, punctuation beside it not counted."""
+
+    line: int = 0
+    """Number of its line or sentence in the text, from 0."""
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether it was found."""
+        return self.start is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment(Record):
+    """A text that was known, with times."""
+
+    words: tuple[AlignedWord, ...]
+    """All words of the text in order."""
+
+    language: str
+    """Language code, given or detected."""
+
+    duration: float = 0.0
+    """Length of the recording in seconds."""
+
+    def to_transcription(self) -> Transcription:
+        """The same as a transcription, one segment a line, for writers.
+
+        Words that were not found take no time behind the word before them; lines of which none was found are left out.
+        """
+        lines = [tuple(words) for _, words in groupby(self.words, key=lambda word: word.line)]
+        found = [words for words in lines if any(word.is_aligned for word in words)]
+        segments = tuple(_line_segment(number, words, self.language) for number, words in enumerate(found))
+        text = "".join(segment.text for segment in segments)
+        return Transcription(text=text, segments=segments, language=self.language, duration=self.duration)
+
+
+def _line_segment(number: int, words: Sequence[AlignedWord], language: str) -> Segment:
+    place = next(word.start for word in words if word.start is not None)
+    timed = []
+    for word in words:
+        start, end = (place, place) if word.start is None or word.end is None else (word.start, word.end)
+        timed.append(Word(word=word.word, start=start, end=end, probability=word.probability))
+        place = end
+    return Segment(
+        id=number,
+        seek=0,
+        start=timed[0].start,
+        end=timed[-1].end,
+        text="".join(word.word for word in words),
+        tokens=(),
+        temperature=0.0,
+        avg_logprob=math.nan,
+        compression_ratio=math.nan,
+        no_speech_prob=math.nan,
+        language=language,
+        words=tuple(timed),
+    )
 
 
 def mean_probability(words: Sequence[WordScore]) -> float:

@@ -38,7 +38,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["transcribe", "detect-language", "inspect", "models", "--version"]),
+        (["--help"], ["transcribe", "detect-language", "align", "inspect", "models", "--version"]),
         (["transcribe", "--help"], ["--output-format", "--model", "Number of beams at temperature 0"]),
         (["detect-language", "--help"], ["--top", "--model"]),
         (["inspect", "--help"], ["--html", "--trace", "--model", "Number of beams at temperature 0"]),
@@ -75,7 +75,8 @@ def test_every_exit_code_is_in_the_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(["trans", "x"], "transcribe, detect-language, inspect, models"), ([], "transcribe")]
+    ("arguments", "words"),
+    [(["trans", "x"], "transcribe, detect-language, align, inspect, models"), ([], "transcribe")],
 )
 def test_an_unknown_command_is_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

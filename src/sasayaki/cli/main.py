@@ -12,6 +12,7 @@ from typing import Annotated
 import tyro
 
 from sasayaki import __version__
+from sasayaki.cli.align import Align
 from sasayaki.cli.console import (
     DONE,
     FAILED,
@@ -34,6 +35,7 @@ from sasayaki.errors import OptionError
 _COMMANDS = (
     Annotated[Transcribe, tyro.conf.subcommand("transcribe")]
     | Annotated[DetectLanguage, tyro.conf.subcommand("detect-language")]
+    | Annotated[Align, tyro.conf.subcommand("align")]
     | Annotated[Inspect, tyro.conf.subcommand("inspect")]
     | Annotated[Models, tyro.conf.subcommand("models")]
 )

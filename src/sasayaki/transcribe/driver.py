@@ -11,6 +11,7 @@ import numpy as np
 
 from sasayaki.alignment.levels import sound_levels
 from sasayaki.decoding.decode import Decoder
+from sasayaki.decoding.score import score_tokens
 from sasayaki.decoding.task import DecodingTask
 from sasayaki.errors import BackendError
 from sasayaki.inference.base import AlignmentInference, AudioFeatures
@@ -25,6 +26,7 @@ from sasayaki.transcribe.requests import (
     Listen,
     Loop,
     Request,
+    Score,
     Window,
     WindowResult,
 )
@@ -98,6 +100,8 @@ class Driver:
             case Decode():
                 decoder = replace(self.decoder, tracer=request.tracer, step_check=self.check)
                 return decoder.decode([features], [request.options])[0]
+            case Score():
+                return score_tokens(self.decoder.inference, features, request.tokens, request.begin)
             case Attend():
                 inference = self.decoder.inference
                 if not isinstance(inference, AlignmentInference):

@@ -4,7 +4,7 @@ The loop is a generator. It yields requests, and is sent their answers; and it y
 that is final, to which nothing is sent (None). A driver may hold many loops at once and answer their requests together.
 
     Listen → Voice     Detect → DetectedLanguage     Decode → DecodingResult     Attend → array
-    Hear → array
+    Hear → array       Score → array
 """
 
 from __future__ import annotations
@@ -109,6 +109,23 @@ class Hear:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """How likely is a given text in a window? Answered as `sasayaki.decoding.score.score_tokens` does.
+
+    That is a log-probability for each token from number `begin` on, float64.
+
+    Attributes:
+        window: what to listen to.
+        tokens: fed to the decoder all at once.
+        begin: number of the first token of the text.
+    """
+
+    window: Window
+    tokens: tuple[int, ...]
+    begin: int
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where the loop stands between two windows: all that the rest of a transcription depends on.
 
@@ -154,7 +171,7 @@ class WindowResult:
     n_guard_decodes: int = 0
 
 
-Request: TypeAlias = "Listen | Detect | Decode | Attend | Hear"
+Request: TypeAlias = "Listen | Detect | Decode | Attend | Hear | Score"
 Answer: TypeAlias = Any
 """What a request says that it is answered by; None for a `WindowResult`."""
 

@@ -16,6 +16,8 @@ from sasayaki.decoding.recorder import Tracer
 from sasayaki.languages import to_language_code
 from sasayaki.options import TranscribeOptions, parse_languages
 from sasayaki.records import to_plain
+from sasayaki.results import AlignedWord, Alignment
+from sasayaki.transcribe.align import AlignmentWork, Text, align_window, not_found
 from sasayaki.transcribe.channels import label_channel, merge_channels
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.journal import Journal, checksum, go_on
@@ -93,6 +95,35 @@ def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run
             progress=run.progress,
             release=release,
         )
+
+
+def align(decoder: Decoder, source: AudioSource, text: str, language: str | None, heads: AlignmentHeads) -> Alignment:
+    """Read the recording, and find the words of its text in it.
+
+    Raises:
+        OptionError: the text has no words, or the model does not know the language.
+        AudioError: the recording cannot be read.
+        BackendError: the engine does not tell where attention looks.
+    """
+    dims = decoder.inference.dims
+    Text.of(text, decoder.tokenizer.with_language(language))
+    with opened(source, dims.n_mels) as (recording,):
+        driver = Driver(decoder, recording)
+        try:
+            code, _ = _language(driver, TranscribeOptions(language=language, vad="off"))
+            words = Text.of(text, decoder.tokenizer.with_language(code))
+            work = AlignmentWork(words, recording.content_frames, dims.n_text_ctx, heads)
+            found: list[AlignedWord] = []
+            seek = 0
+            while seek < recording.content_frames and len(found) < len(words.groups):
+                aligned = driver.find(align_window(work, len(found), seek))
+                found += aligned.words
+                seek = aligned.seek
+                driver.forget()
+        finally:
+            recording.close()
+    found += not_found(words, len(found))
+    return Alignment(words=tuple(found), language=code, duration=recording.duration)
 
 
 def _begin(
