@@ -422,6 +422,23 @@ def test_writer_options_without_files_are_noted(
     assert capsys.readouterr().err == "options of files have no effect without output_format or output_dir\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        ([], False),
+        (["--captions", "bbc"], True),
+        (["--highlight_words", "True"], True),
+        (["--max_line_width", "40"], True),
+        (["--word_timestamps", "True"], True),
+    ],
+)
+def test_captions_that_divide_segments_have_words_timed(
+    model: FakeModel, recording: Recording, arguments: list[str], asked: bool
+) -> None:
+    assert main(["transcribe", recording(), "-f", "srt", *arguments]) == 0
+    assert [options.word_timestamps for options in model.options] == [asked]
+
+
 def test_captions_are_laid_out_as_asked(model: FakeModel, recording: Recording) -> None:
     assert main(["transcribe", recording(), "-f", "srt", "--max_line_width", "6", "--max-line-count", "1"]) == 0
     assert [line for line in Path("talk.srt").read_text().splitlines() if line[:1].isalpha()] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,6 +68,8 @@ class Transcribe(TranscribingCommand):
         """
         check_files(self.files)
         options = self.effective_options()
+        if self.writing.divides_segments and not options.word_timestamps:
+            options = replace(options, word_timestamps=True)
         files: list[str] = []
         codes = [for_each(self.files, lambda file: files.extend(expand(file)), name=str, debug=self.debug)]
         ready: list[Job] = []
