@@ -35,6 +35,15 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if blocks(page)]
 
 
+class AttentiveInference(ScriptedInference):
+    """Each token looks at a place of its own, one behind the other."""
+
+    def cross_attention(self, audio: object, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]) -> np.ndarray:
+        weights = np.full((len(tokens), 1500), 1e-4, np.float32)
+        weights[np.arange(len(tokens)), 10 * np.arange(len(tokens))] = 1
+        return np.repeat((weights / weights.sum(axis=1, keepdims=True))[None], len(heads), axis=0)
+
+
 @cache
 def scripted_model(*_: object, **__: object) -> Whisper:
     """Says the same few words whatever it hears, in the vocabulary of real models."""
@@ -48,7 +57,7 @@ def scripted_model(*_: object, **__: object) -> Whisper:
         logits[said[min(len(history) - start - 1, len(said) - 1)]] = 12.0
         return logits
 
-    return Whisper(ScriptedInference(script, n_vocab=N_VOCAB), tokenizer)
+    return Whisper(AttentiveInference(script, n_vocab=N_VOCAB), tokenizer)
 
 
 @cache
