@@ -4,9 +4,10 @@
     fit_calibration.py MANIFEST --fit words.jsonl
 
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The first form decodes
-every labelled recording of at most 30 s, clean and with white noise, and writes one JSON line each. The second finds
-which words are right, fits on one half of the recordings, those in English with little noise, and reports on the
-other. It uses openai/whisper's text normaliser, so it needs the packages openai-whisper and RapidFuzz.
+every labelled recording of at most 30 s, clean and with white noise, and writes one JSON line each; a run that was
+stopped goes on behind what the file has. The second finds which words are right, fits on one half of the recordings,
+those in English with little noise, and reports on the other. It uses openai/whisper's text normaliser, so it needs the
+packages openai-whisper and RapidFuzz.
 """
 
 from __future__ import annotations
@@ -62,18 +63,25 @@ def collect(arguments: argparse.Namespace) -> None:
     """Write what the models hear."""
     import sasayaki
 
-    with arguments.collect.open("w", encoding="utf-8") as out:
+    done = {(line["model"], line["snr"], line["file"]) for line in read_lines(arguments.collect)}
+    with arguments.collect.open("a", encoding="utf-8") as out:
         for name in arguments.models:
             model = sasayaki.load_model(name, precision=arguments.precision, threads=arguments.threads)
             for row in labelled(arguments.manifest):
                 if row["language"] != "en" and not model.is_multilingual:
                     continue
-                samples = sasayaki.load_audio(arguments.manifest.parent / row["file"])
-                for snr in SNRS:
+                missing = [snr for snr in SNRS if (name, snr, row["file"]) not in done]
+                samples = sasayaki.load_audio(arguments.manifest.parent / row["file"]) if missing else np.zeros(0)
+                for snr in missing:
                     mel = sasayaki.log_mel_spectrogram(sasayaki.pad_or_trim(noisy(samples, snr)))
                     result = model.decode(mel, language=row["language"], beam_size=5)
                     line = {"model": name, "snr": snr, "file": row["file"], "words": words(model, result)}
                     print(json.dumps(line, ensure_ascii=False), file=out, flush=True)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """What was written so far."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def noisy(samples: np.ndarray, snr: float | None) -> np.ndarray:
@@ -286,7 +294,7 @@ def reliability(samples: Samples, fitted: Map) -> None:
 def fit(arguments: argparse.Namespace) -> None:
     """Fit on one half of the recordings and report on the other, for words and for tokens."""
     references = {row["file"]: row for row in labelled(arguments.manifest)}
-    lines = [json.loads(line) for line in arguments.fit.read_text("utf-8").splitlines()]
+    lines = read_lines(arguments.fit)
     groups: dict[str, dict[Group, list[Any]]] = {"words": defaultdict(list), "tokens": defaultdict(list)}
     for line, pair in zip(lines, mark(lines, references), strict=True):
         group = Group(line["model"], references[line["file"]]["language"] == "en", line["snr"])

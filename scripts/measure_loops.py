@@ -34,9 +34,11 @@ MIN_REPEATS = 8
 NOISES = ("white", "pink", "radio", "modulated")
 N_SEED = 2
 SNRS_DB = (0, -5, -10)
+ALONE = {"temperature": 0.0, "condition_on_previous_text": False, "vad": "off", "coverage_guard": False}
+"""Options that leave nothing but the loop guard to act against loops."""
 SETTINGS: dict[str, dict[str, Any]] = {
-    "greedy": {"beam_size": None, "temperature": 0.0, "condition_on_previous_text": False},
-    "beams": {"beam_size": 5, "temperature": 0.0, "condition_on_previous_text": False},
+    "greedy": {**ALONE, "beam_size": None},
+    "beams": {**ALONE, "beam_size": 5},
     "default": {},
 }
 
