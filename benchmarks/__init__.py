@@ -1,0 +1,1 @@
+"""Benchmarks that users can run; docs/speed.md describes them."""

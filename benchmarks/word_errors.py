@@ -1,0 +1,37 @@
+"""Word error rates with openai/whisper's text normalisers (package openai-whisper)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+
+@functools.cache
+def normaliser(language: str) -> Callable[[str], str]:
+    """What makes two spellings of a text comparable."""
+    from whisper.normalizers import BasicTextNormalizer, EnglishTextNormalizer
+
+    made: Callable[[str], str] = EnglishTextNormalizer() if language == "en" else BasicTextNormalizer()
+    return made
+
+
+def count_errors(reference: str, text: str, language: str) -> tuple[int, int]:
+    """Fewest words to replace, insert and delete, and the number of words in the reference."""
+    normalise = normaliser(language)
+    expected, got = normalise(reference).split(), normalise(text).split()
+    return edit_distance(expected, got), len(expected)
+
+
+def edit_distance(expected: Sequence[str], got: Sequence[str]) -> int:
+    """Levenshtein distance of two sequences."""
+    ids = {word: number for number, word in enumerate({*expected, *got})}
+    columns = np.array([ids[word] for word in got], np.int64)
+    places = np.arange(len(got) + 1)
+    costs = places.copy()
+    for word in expected:
+        kept = costs + 1
+        kept[1:] = np.minimum(kept[1:], costs[:-1] + (columns != ids[word]))
+        costs = np.minimum.accumulate(kept - places) + places
+    return int(costs[-1])
