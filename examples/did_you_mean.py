@@ -16,7 +16,7 @@ LIKELY = 0.02
 
 def main(recording: str) -> None:
     """Print a line for each segment, with a line for each doubtful word of it."""
-    model = sasayaki.load_model("tiny.en")
+    model = sasayaki.load_model("tiny.en", precision="float32")
     for segment in model.transcribe(recording, patience=2.0).segments:
         print(f"{segment.confidence:.0%} {segment.text.strip()}")
         words = iter(segment.word_scores)

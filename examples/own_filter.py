@@ -34,7 +34,7 @@ class NoWordTwice:
 
 def main() -> None:
     """Transcribe a recording without the filter and with it."""
-    model = sasayaki.load_model("base")
+    model = sasayaki.load_model("base", precision="float32")
     for filters in ([], [NoWordTwice(model.tokenizer)]):
         print(model.transcribe(sys.argv[1], filters=filters).text)
 

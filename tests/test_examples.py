@@ -49,13 +49,13 @@ def test_own_filter() -> None:
 
 def test_did_you_mean() -> None:
     said = run("did_you_mean.py", DATA / "en_libri_367-130732-0006.flac").splitlines()
-    assert said[0].endswith("% lobster, a little new bird.")
-    assert any("Newberg." in line for line in said[1:])
+    assert re.fullmatch(r"\d+% .+", said[0])
+    assert {"lobster", "newberg", "bird"} <= set(re.findall(r"\w+", " ".join(said).lower()))
 
 
 def test_read_trace(tmp_path: Path) -> None:
     trace = sasayaki.Trace()
-    sasayaki.load_model("tiny.en").transcribe(DATA / "en_libri_367-130732-0006.flac", trace=trace)
+    sasayaki.load_model("tiny.en", precision="float32").transcribe(DATA / "en_libri_367-130732-0006.flac", trace=trace)
     trace.write(tmp_path / "trace.jsonl")
     first, *lines = run("read_trace.py", tmp_path / "trace.jsonl").splitlines()
     assert first.startswith("0.00 to ")

@@ -112,7 +112,7 @@ def test_values_get_the_type_of_their_option(name: str, text: str, value: object
         ["--filters", "x"],
         ["--output_format", "doc"],
         ["--output_format", ""],
-        ["--word_timestamps", "True"],
+        ["--sentences", "True"],
         ["--foo", "3"],
         ["stray", "--debug", "--model", "base", "late.mp3"],
     ],

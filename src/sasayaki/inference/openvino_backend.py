@@ -140,7 +140,7 @@ class OpenVINOInference:
 
     def _graph(self, name: str, build: Callable[[Checkpoint, PrecisionPlan], Any], groups: Int8Groups) -> CompiledGraph:
         options = self._plan.compile_options(self._threads, groups)
-        return CompiledGraph(name, lambda: build(self._checkpoint, self._plan), options, self._store)
+        return CompiledGraph(name, partial(build, self._checkpoint, self._plan), options, self._store)
 
     def _project(self, features: npt.NDArray[np.float32]) -> list[AudioFeatures]:
         n_audio, n_ctx, _ = features.shape
