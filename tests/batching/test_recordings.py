@@ -75,6 +75,13 @@ def test_clips_stay_what_the_caller_named() -> None:
     assert [each.text for each in result.segments] == [" high"]
 
 
+def test_segments_of_every_cut_have_the_probability_of_a_detected_language() -> None:
+    result = transcribe(2, recording("low", "high", "middle"), language=None)
+    assert [each.language for each in result.segments] == ["en"] * 3
+    probabilities = [each.language_probability for each in result.segments]
+    assert probabilities == [pytest.approx(result.language_probs["en"])] * 3
+
+
 def test_cancelling_leaves_nothing_open() -> None:
     model = make_model(speak())
     with pytest.raises(StoppedError) as caught:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
 
@@ -13,11 +12,11 @@ from sasayaki.options import TranscribeOptions, parse_clip_timestamps
 from sasayaki.transcribe.clips import Clip, make_clips
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.loop import Assignment, transcribe_clip
-from sasayaki.transcribe.requests import Place, WindowResult
+from sasayaki.transcribe.requests import Place, Windows
 from sasayaki.vad.find import cut_at_silences, find_speech
 
 
-def cuts_side_by_side(driver: Driver, work: Assignment, place: Place) -> Generator[WindowResult, None, None]:
+def cuts_side_by_side(driver: Driver, work: Assignment, place: Place) -> Windows:
     """Transcribe the rest of a recording, `batch_size` of its cuts at a time; windows come in the order of time."""
     lanes = clip_lanes(driver, work, place)
     pool = TaskPool(driver.decoder.inference, driver.check)
@@ -27,7 +26,7 @@ def cuts_side_by_side(driver: Driver, work: Assignment, place: Place) -> Generat
 
 def clip_lanes(driver: Driver, work: Assignment, place: Place) -> list[Lane]:
     """A lane for each cut that is not done; only that of `place` goes on with a context."""
-    fresh = work.begin(place.language)
+    fresh = work.begin(place.language, place.language_probability)
     cuts = cut_recording(driver, work.options)
     return [
         Lane(

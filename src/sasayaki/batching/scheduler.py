@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.task import DecodingTask
 from sasayaki.transcribe.driver import Driver
-from sasayaki.transcribe.requests import Answer, Decode, Loop, WindowResult
+from sasayaki.transcribe.requests import Answer, Decode, Loop, WindowResult, Windows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +74,7 @@ def _advance(
             answer = lane.driver.answer(request)
 
 
-def in_order(
-    found: Iterable[tuple[Lane, WindowResult | None]], lanes: Sequence[Lane], *, first_id: int
-) -> Generator[WindowResult, None, None]:
+def in_order(found: Iterable[tuple[Lane, WindowResult | None]], lanes: Sequence[Lane], *, first_id: int) -> Windows:
     """The windows of the first lane, then those of the second, …, with the numbers of their segments running on.
 
     A window is given as soon as all before it have been.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.results import Segment
-from sasayaki.transcribe.requests import WindowResult
-
-Windows = Generator[WindowResult, None, None]
+from sasayaki.transcribe.requests import WindowResult, Windows
 
 
 def label_channel(windows: Windows, channel: int) -> Windows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -29,6 +29,7 @@ from sasayaki.transcribe.requests import (
     Score,
     Window,
     WindowResult,
+    Windows,
 )
 from sasayaki.vad.detector import Listener
 from sasayaki.vad.voice import Voice, listen
@@ -56,7 +57,7 @@ class Driver:
     _encoded: dict[Window, AudioFeatures] = field(default_factory=dict, init=False)
     _listener: Listener | None = field(default=None, init=False)
 
-    def run(self, loop: Loop) -> Generator[WindowResult, None, None]:
+    def run(self, loop: Loop) -> Windows:
         """Run a loop to its end, and give each window as soon as it is final."""
         with closing(loop):
             answer: Answer = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from sasayaki.audio.constants import SAMPLE_RATE
 from sasayaki.audio.samples import Samples
 from sasayaki.errors import OutputError
 from sasayaki.records import from_plain, to_plain
-from sasayaki.transcribe.requests import Place, WindowResult
+from sasayaki.transcribe.requests import Place, WindowResult, Windows
 
 FORMAT = "sasayaki-journal"
 VERSION = 1
@@ -91,9 +91,7 @@ class Journal:
         return OutputError(f"cannot keep the journal {self._path}: {error.strerror or error}")
 
 
-def go_on(
-    journal: Journal, run: Callable[[Place], Generator[WindowResult, None, None]], begin: Place, *, channel: int | None
-) -> Generator[WindowResult, None, None]:
+def go_on(journal: Journal, run: Callable[[Place], Windows], begin: Place, *, channel: int | None) -> Windows:
     """The windows of a channel in a journal, then those that `run` gives from there on, each kept in the journal."""
     place = begin
     for window in journal.windows:

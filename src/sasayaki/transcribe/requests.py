@@ -182,3 +182,6 @@ Asking: TypeAlias = Generator[Request, Answer, _Found]
 
 Loop: TypeAlias = "Generator[Request | WindowResult, Answer, Any]"
 """A loop over a recording."""
+
+Windows: TypeAlias = Generator[WindowResult, None, None]
+"""What a driver makes of a loop: its windows, each as soon as it is final."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,12 +24,11 @@ from sasayaki.transcribe.journal import Journal, checksum, go_on
 from sasayaki.transcribe.language import recording_language
 from sasayaki.transcribe.loop import Assignment, transcribe_recording
 from sasayaki.transcribe.recording import Recording, opened
-from sasayaki.transcribe.requests import Place, WindowResult
+from sasayaki.transcribe.requests import Place, Windows
 from sasayaki.transcribe.stop import Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 from sasayaki.transcribe.tracing import record_start
 
-Windows: TypeAlias = "Generator[WindowResult, None, None]"
 Plan: TypeAlias = "Callable[[Driver, Assignment, Place], Windows]"
 
 

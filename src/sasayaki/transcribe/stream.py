@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.errors import StoppedError
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment, Transcription
-from sasayaki.transcribe.requests import WindowResult
+from sasayaki.transcribe.requests import Windows
 
 Progress = Callable[[float, float], None]
 """Called with the seconds that are done and the seconds there are."""
@@ -30,7 +30,7 @@ class SegmentStream(Iterator[Segment]):
 
     def __init__(
         self,
-        windows: Generator[WindowResult, None, None],
+        windows: Windows,
         *,
         language: str,
         language_probs: Mapping[str, float] | None,
