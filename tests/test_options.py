@@ -12,14 +12,8 @@ import pytest
 
 from sasayaki.errors import OptionError
 from sasayaki.grammar import Grammar
-from sasayaki.options import (
-    DecodingOptions,
-    TranscribeOptions,
-    WindowOptions,
-    override,
-    parse_clip_timestamps,
-    parse_suppress_tokens,
-)
+from sasayaki.option_values import parse_clip_timestamps, parse_suppress_tokens
+from sasayaki.options import DecodingOptions, TranscribeOptions, WindowOptions, override
 from sasayaki.results import Transcription
 
 NAN, INF = math.nan, math.inf

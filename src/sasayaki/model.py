@@ -27,7 +27,8 @@ from sasayaki.errors import AudioError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
-from sasayaki.options import DecodingOptions, TranscribeOptions, override, parse_languages
+from sasayaki.option_values import parse_languages
+from sasayaki.options import DecodingOptions, TranscribeOptions, override
 from sasayaki.records import to_plain
 from sasayaki.results import Alignment, DecodingResult, Transcription
 from sasayaki.text.tokenizer import Tokenizer

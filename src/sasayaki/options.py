@@ -1,4 +1,4 @@
-"""All options, declared once: what they mean, their units, their defaults, and which values are refused.
+"""All options, declared once: what they mean, their units, their defaults, and which of them go together.
 
 Python signatures, the command line and the documents are made from these dataclasses. They are frozen; use
 `dataclasses.replace` for a changed copy.
@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 from sasayaki.errors import OptionError
 from sasayaki.grammar import Grammar
 from sasayaki.languages import to_language_code
+from sasayaki.option_values import (
+    check_choice,
+    check_flag,
+    check_number,
+    check_temperature,
+    check_whole_number,
+    is_collection,
+    objects_with,
+    parse_clip_timestamps,
+    parse_languages,
+    parse_suppress_tokens,
+    required,
+    text_or_tokens,
+)
 from sasayaki.phrases import parse_phrases
 
 TASKS = ("transcribe", "translate")
@@ -145,24 +158,24 @@ class WindowOptions:
     """Seed of sampling at temperatures above 0; None draws a new one for each call."""
 
     def __post_init__(self) -> None:
-        _one_of("task", self.task, self._tasks())
+        check_choice("task", self.task, self._tasks())
         self._check_language()
         self._check_constraints()
         for name in ("sample_len", "n_best"):
-            _whole_number(name, getattr(self, name), least=1)
+            check_whole_number(name, getattr(self, name), least=1)
         for name in ("best_of", "beam_size"):
-            _whole_number(name, getattr(self, name), least=1, most=MAX_HYPOTHESES)
-        _whole_number("seed", self.seed, least=0)
-        _real_number("patience", self.patience)
-        _real_number("length_penalty", self.length_penalty, least=0, most=1)
-        _real_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
+            check_whole_number(name, getattr(self, name), least=1, most=MAX_HYPOTHESES)
+        check_whole_number("seed", self.seed, least=0)
+        check_number("patience", self.patience)
+        check_number("length_penalty", self.length_penalty, least=0, most=1)
+        check_number("max_initial_timestamp", self.max_initial_timestamp, least=0)
         for name in ("suppress_blank", "without_timestamps", "fp16"):
-            _flag(name, getattr(self, name))
+            check_flag(name, getattr(self, name))
         self._keep("phrases", parse_phrases(self.phrases))
-        self._keep("filters", _objects("filters", self.filters, method="apply"))
-        self._keep("scorers", _objects("scorers", self.scorers, method="adjust"))
-        _flag("loop_guard", self.loop_guard)
-        self._keep("prefix", _text_or_tokens("prefix", self.prefix))
+        self._keep("filters", objects_with("filters", self.filters, method="apply"))
+        self._keep("scorers", objects_with("scorers", self.scorers, method="adjust"))
+        check_flag("loop_guard", self.loop_guard)
+        self._keep("prefix", text_or_tokens("prefix", self.prefix))
         suppressed = parse_suppress_tokens(self.suppress_tokens)
         if not isinstance(self.suppress_tokens, (str, type(None))):
             self._keep("suppress_tokens", suppressed)
@@ -211,12 +224,12 @@ class WindowOptions:
             )
 
     def _check_beam_rules(self) -> None:
-        _one_of("beam_stop", self.beam_stop, BEAM_STOPS)
-        _one_of("beam_ends", self.beam_ends, BEAM_ENDS)
-        _whole_number("beam_lookahead", _given("beam_lookahead", self.beam_lookahead), least=0)
-        _whole_number("beam_groups", _given("beam_groups", self.beam_groups), least=1)
-        _real_number("beam_diversity", _given("beam_diversity", self.beam_diversity), least=0)
-        _real_number("length_reward", self.length_reward)
+        check_choice("beam_stop", self.beam_stop, BEAM_STOPS)
+        check_choice("beam_ends", self.beam_ends, BEAM_ENDS)
+        check_whole_number("beam_lookahead", required("beam_lookahead", self.beam_lookahead), least=0)
+        check_whole_number("beam_groups", required("beam_groups", self.beam_groups), least=1)
+        check_number("beam_diversity", required("beam_diversity", self.beam_diversity), least=0)
+        check_number("length_reward", self.length_reward)
         if self.length_reward is not None and self.length_penalty is not None:
             raise OptionError(
                 f"length_reward={self.length_reward} and length_penalty={self.length_penalty} exclude each other: "
@@ -249,8 +262,8 @@ class DecodingOptions(WindowOptions):
 
     def __post_init__(self) -> None:
         WindowOptions.__post_init__(self)
-        _temperature(self.temperature)
-        self._keep("prompt", _text_or_tokens("prompt", self.prompt))
+        check_temperature(self.temperature)
+        self._keep("prompt", text_or_tokens("prompt", self.prompt))
         if self.beam_size is not None and self.best_of is not None:
             raise OptionError(
                 f"beam_size={self.beam_size} and best_of={self.best_of} exclude each other in one decode: "
@@ -367,25 +380,27 @@ class TranscribeOptions(WindowOptions):
         WindowOptions.__post_init__(self)
         if isinstance(self.temperature, str):
             raise OptionError(f"temperature must be a number or several, got {self.temperature!r}")
-        if _is_collection(self.temperature):
+        if is_collection(self.temperature):
             self._keep("temperature", tuple(self.temperature))
         for temperature in self.temperatures:
-            _temperature(temperature)
+            check_temperature(temperature)
         if not self.temperatures:
             raise OptionError("temperature must hold at least one number, got none")
         for name in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold"):
-            _real_number(name, getattr(self, name))
-        _whole_number(
-            "language_detection_windows", _given("language_detection_windows", self.language_detection_windows), least=1
+            check_number(name, getattr(self, name))
+        check_whole_number(
+            "language_detection_windows",
+            required("language_detection_windows", self.language_detection_windows),
+            least=1,
         )
-        _real_number("language_detection_threshold", self.language_detection_threshold, least=0, most=1)
+        check_number("language_detection_threshold", self.language_detection_threshold, least=0, most=1)
         flags = ("compat", "condition_on_previous_text", "carry_initial_prompt", "multilingual")
         for name in (*flags, "word_timestamps", "coverage_guard", "short_context"):
-            _flag(name, getattr(self, name))
-        self._keep("initial_prompt", _text_or_tokens("initial_prompt", self.initial_prompt))
+            check_flag(name, getattr(self, name))
+        self._keep("initial_prompt", text_or_tokens("initial_prompt", self.initial_prompt))
         self._check_voice()
-        _whole_number("batch_size", self.batch_size, least=1, most=MAX_BATCH)
-        _one_of("channels", self.channels, CHANNELS)
+        check_whole_number("batch_size", self.batch_size, least=1, most=MAX_BATCH)
+        check_choice("channels", self.channels, CHANNELS)
         self._check_words()
         clips = parse_clip_timestamps(self.clip_timestamps)
         if not isinstance(self.clip_timestamps, str):
@@ -400,13 +415,13 @@ class TranscribeOptions(WindowOptions):
         for name in ("prepend_punctuations", "append_punctuations"):
             if not isinstance(getattr(self, name), str):
                 raise OptionError(f"{name} must be punctuation marks as text, got {getattr(self, name)!r}")
-        _real_number("hallucination_silence_threshold", self.hallucination_silence_threshold, least=0)
+        check_number("hallucination_silence_threshold", self.hallucination_silence_threshold, least=0)
 
     def _check_voice(self) -> None:
-        _one_of("vad", self.vad, VOICE_DETECTORS)
-        _real_number("vad_threshold", _given("vad_threshold", self.vad_threshold), least=0, most=1)
+        check_choice("vad", self.vad, VOICE_DETECTORS)
+        check_number("vad_threshold", required("vad_threshold", self.vad_threshold), least=0, most=1)
         for name in ("vad_min_speech", "vad_min_silence", "vad_padding"):
-            _real_number(name, _given(name, getattr(self, name)), least=0)
+            check_number(name, required(name, getattr(self, name)), least=0)
 
     @property
     def temperatures(self) -> tuple[float, ...]:
@@ -469,17 +484,17 @@ class WriterOptions:
     """Silence between segments, in seconds, that begins a new paragraph of `paragraphs`."""
 
     def __post_init__(self) -> None:
-        _flag("highlight_words", self.highlight_words)
+        check_flag("highlight_words", self.highlight_words)
         for name in ("max_line_width", "max_line_count", "max_words_per_line"):
-            _whole_number(name, getattr(self, name), least=1)
-        _real_number("paragraph_pause", _given("paragraph_pause", self.paragraph_pause), least=0)
+            check_whole_number(name, getattr(self, name), least=1)
+        check_number("paragraph_pause", required("paragraph_pause", self.paragraph_pause), least=0)
         self._check_captions()
         if self.captions is None:
             self._warn_of_lines()
 
     def _check_captions(self) -> None:
         if self.captions is not None:
-            _one_of("captions", self.captions, CAPTION_PRESETS)
+            check_choice("captions", self.captions, CAPTION_PRESETS)
             if self.max_words_per_line is not None:
                 raise OptionError(
                     f"captions={self.captions!r} and max_words_per_line={self.max_words_per_line} exclude each other: "
@@ -487,7 +502,7 @@ class WriterOptions:
                 )
         for name in CAPTION_RULES:
             value = getattr(self, name)
-            _real_number(name, value, least=0)
+            check_number(name, value, least=0)
             if value is not None and self.captions is None:
                 raise OptionError(f"{name}={value} needs captions: it changes the rules of a preset")
             if value == 0 and name in ("reading_speed", "max_cue_duration"):
@@ -524,149 +539,5 @@ def override(options: Options, overrides: Mapping[str, Any]) -> Options:
     return replace(options, **overrides)
 
 
-def parse_suppress_tokens(value: str | Sequence[int] | Iterable[int] | None) -> tuple[int, ...]:
-    """Token ids of the option `suppress_tokens`; the caller's list is never changed.
-
-    Raises:
-        OptionError: when an entry is neither a token id nor -1.
-    """
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        entries: list[Any] = [entry for entry in value.replace(",", " ").split() if entry]
-    elif _is_collection(value):
-        entries = list(value)
-    else:
-        raise OptionError(f"suppress_tokens must be token ids or a comma-separated string, got {value!r}")
-    return tuple(_token_id("suppress_tokens", entry, least=-1) for entry in entries)
-
-
-def parse_languages(value: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """Codes of the option `languages`, each once, in the order given; None for None.
-
-    Raises:
-        OptionError: when an entry is no language, or there is none.
-    """
-    if value is None:
-        return None
-    if not isinstance(value, str) and not _is_collection(value):
-        raise OptionError(f"languages must be codes or names such as 'de,en' or ['de', 'en'], got {value!r}")
-    entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
-    codes = tuple(dict.fromkeys(to_language_code(entry) for entry in entries))
-    if not codes:
-        raise OptionError("languages must hold at least one language, got none; None allows all")
-    return codes
-
-
-def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
-    """Seconds of the option `clip_timestamps`: starts and ends in turn, clips in the order given.
-
-    Raises:
-        OptionError: when an entry is not a number of seconds, or a clip ends before it starts.
-    """
-    try:
-        entries = [entry for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
-        seconds = tuple(float(entry) for entry in entries) if _is_collection(entries) else None
-    except (TypeError, ValueError, OverflowError):
-        seconds = None
-    if seconds is None:
-        raise OptionError(f"clip_timestamps must be seconds such as '0,12.5' or [0, 12.5], got {value!r}")
-    for second in seconds:
-        _real_number("clip_timestamps", second, least=0)
-    for start, end in zip(seconds[::2], seconds[1::2], strict=False):
-        if end < start:
-            raise OptionError(f"clip_timestamps has a clip that ends before it starts: {start} to {end}")
-    return seconds
-
-
 def _warn(message: str) -> None:
     warnings.warn(message, stacklevel=5)  # the caller of the dataclass
-
-
-def _is_collection(value: object) -> TypeGuard[Iterable[Any]]:
-    """Whether a value holds any number of others; text and mappings do not count."""
-    if isinstance(value, (str, bytes, bytearray, Mapping)):
-        return False
-    try:
-        iter(value)  # type: ignore[call-overload]
-    except TypeError:  # a NumPy array without dimensions is an Iterable, but not by this
-        return False
-    return True
-
-
-def _one_of(name: str, value: object, known: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise OptionError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-
-
-def _whole_number(name: str, value: object, *, least: int, most: int | None = None) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise OptionError(f"{name} must be a whole number or None, got {value!r}")
-    if int(value) < least:
-        raise OptionError(f"{name} must be at least {least}, got {value}")
-    if most is not None and int(value) > most:
-        raise OptionError(f"{name} must be at most {most}, got {value}")
-
-
-def _objects(name: str, value: object, *, method: str) -> tuple[object, ...]:
-    members = tuple(value) if _is_collection(value) else (value,)
-    for member in members:
-        if isinstance(member, type) or not callable(getattr(member, method, None)):
-            raise OptionError(f"{name} must hold objects with a method {method}, got {member!r}")
-    return members
-
-
-def _given(name: str, value: object) -> object:
-    if value is None:
-        raise OptionError(f"{name} must be a number, got None")
-    return value
-
-
-def _real_number(name: str, value: object, *, least: float = -math.inf, most: float = math.inf) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise OptionError(f"{name} must be a number, got {value!r}")
-    if not _is_finite(value):
-        raise OptionError(f"{name} must be finite, got {value}")
-    if not least <= float(value) <= most:
-        raise OptionError(f"{name} must lie between {least} and {most}, got {value}")
-
-
-def _is_finite(value: Real) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an int too large for a float
-        return False
-
-
-def _temperature(value: object) -> None:
-    if value is None:
-        raise OptionError("temperature must be a number, got None; 0 takes the likeliest tokens")
-    _real_number("temperature", value, least=0)
-
-
-def _flag(name: str, value: object) -> None:
-    if getattr(value, "shape", ()) or value not in (True, False):
-        raise OptionError(f"{name} must be true or false, got {value!r}")
-
-
-def _text_or_tokens(name: str, value: object) -> str | tuple[int, ...] | None:
-    if value is None or isinstance(value, str):
-        return value
-    if not _is_collection(value):
-        raise OptionError(f"{name} must be text or token ids, got {value!r}")
-    return tuple(_token_id(name, token, least=0) for token in value)
-
-
-def _token_id(name: str, entry: Any, *, least: int) -> int:
-    try:
-        token = int(entry)
-        is_whole = isinstance(entry, str) or token == entry
-    except (TypeError, ValueError, OverflowError):
-        is_whole = False
-    if not is_whole or token < least:
-        raise OptionError(f"{name} must hold token ids of at least {least}, got {entry!r}")
-    return token

@@ -9,7 +9,8 @@ import pytest
 
 import sasayaki
 from sasayaki.errors import OptionError
-from sasayaki.options import DecodingOptions, TranscribeOptions, parse_languages
+from sasayaki.option_values import parse_languages
+from sasayaki.options import DecodingOptions, TranscribeOptions
 from sasayaki.results import DecodingResult, Transcription
 from tests.fakes import LANGUAGES, SOT, say
 from tests.scripted_model import SAMPLE_RATE, language_logits, make_english_model, make_model, mel_of, sentence, tone

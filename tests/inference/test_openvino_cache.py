@@ -77,9 +77,20 @@ def test_graphs_that_openvino_refuses_are_made_anew(tmp_path: Path, monkeypatch:
     assert store.load("encoder", {}) is None
 
 
-def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     np.testing.assert_array_equal(decode(GraphStore(tmp_path / "file" / "graphs", "weights")), decode(None))
+    assert "cannot keep the compiled encoder" in caplog.text
+
+
+def test_a_graph_that_openvino_cannot_export_is_not_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Compiled:
+        def export_model(self) -> None:
+            raise RuntimeError("no space for a copy")
+
+    GraphStore(tmp_path, "weights").save("encoder", {}, Compiled())
+    assert list(tmp_path.iterdir()) == []
+    assert "no space for a copy" in caplog.text
 
 
 def test_engines_that_start_at_once_share_a_folder(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sasayaki import OptionError, TranscribeOptions
-from sasayaki.options import parse_clip_timestamps
+from sasayaki.option_values import parse_clip_timestamps
 from sasayaki.transcribe.clips import Clip, make_clips
 
 

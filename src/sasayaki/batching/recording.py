@@ -8,7 +8,8 @@ from dataclasses import replace
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.batching.scheduler import Lane, in_order, run_lanes
 from sasayaki.decoding.pool import TaskPool
-from sasayaki.options import TranscribeOptions, parse_clip_timestamps
+from sasayaki.option_values import parse_clip_timestamps
+from sasayaki.options import TranscribeOptions
 from sasayaki.transcribe.clips import Clip, make_clips
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.loop import Assignment, transcribe_clip

@@ -11,7 +11,7 @@ from sasayaki.cli.console import for_each, one_line, say, worst
 from sasayaki.cli.inputs import check_files, check_input, expand, open_input
 from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.errors import OptionError
-from sasayaki.options import parse_languages
+from sasayaki.option_values import parse_languages
 
 if TYPE_CHECKING:
     from sasayaki.model import Whisper

@@ -13,7 +13,8 @@ from sasayaki.decoding.recorder import Tracer
 from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.task import DecodingTask
 from sasayaki.inference.base import AudioFeatures, Inference
-from sasayaki.options import DecodingOptions, parse_languages
+from sasayaki.option_values import parse_languages
+from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult
 from sasayaki.text.tokenizer import Tokenizer
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import mmap
 import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ import numpy as np
 
 from sasayaki.checkpoints.files import user_cache
 from sasayaki.inference.openvino_runtime import core, ov
+
+logger = logging.getLogger(__name__)
 
 _SUFFIX = ".graph"
 _N_DIGEST = hashlib.sha256().digest_size
@@ -70,20 +73,29 @@ class GraphStore:
         return _Mapped(compiled, graph)
 
     def save(self, name: str, options: dict[str, Any], compiled: Any) -> None:
-        """Keep a compiled graph, if the disk lets us."""
-        with suppress(OSError):
+        """Keep a compiled graph, if the disk and OpenVINO let us."""
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            graph = compiled.export_model().getvalue()
-            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f"{os.getpid()}-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(graph).digest())
-                    file.write(graph)
-                os.replace(temporary, self._path(name, options))
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            self._write(self._path(name, options), compiled.export_model().getvalue())
             _forget_oldest(self.folder)
+        except (OSError, RuntimeError) as error:  # RuntimeError is OpenVINO's
+            logger.warning(
+                "cannot keep the compiled %s in %s, it will be compiled again; SASAYAKI_GRAPHS can name another folder "
+                "or be off: %s",
+                *(name, self.folder, error),
+            )
+
+    def _write(self, path: Path, graph: bytes) -> None:
+        """Write a file that appears whole or not at all."""
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f"{os.getpid()}-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(graph).digest())
+                file.write(graph)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
 
     def _path(self, name: str, options: dict[str, Any]) -> Path:
         depends_on = [self.identity, _environment(), name, *(f"{key}={options[key]}" for key in sorted(options))]

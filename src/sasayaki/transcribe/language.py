@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from sasayaki.audio.constants import N_FRAMES
 from sasayaki.decoding.language import DetectedLanguage
-from sasayaki.options import TranscribeOptions, parse_languages
+from sasayaki.option_values import parse_languages
+from sasayaki.options import TranscribeOptions
 from sasayaki.transcribe.requests import Asking, Detect, Window
 from sasayaki.transcribe.silence import next_window
 

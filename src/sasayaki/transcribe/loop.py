@@ -9,7 +9,8 @@ from functools import partial
 
 from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
 from sasayaki.decoding.recorder import Tracer
-from sasayaki.options import TranscribeOptions, parse_clip_timestamps
+from sasayaki.option_values import parse_clip_timestamps
+from sasayaki.options import TranscribeOptions
 from sasayaki.results import Segment
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.clips import Clip, make_clips

@@ -14,7 +14,8 @@ from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.languages import to_language_code
-from sasayaki.options import TranscribeOptions, parse_languages
+from sasayaki.option_values import parse_languages
+from sasayaki.options import TranscribeOptions
 from sasayaki.records import to_plain
 from sasayaki.results import AlignedWord, Alignment
 from sasayaki.transcribe.align import AlignmentWork, Text, align_window, not_found
@@ -55,6 +56,23 @@ class Run:
     plan: Plan
 
 
+@dataclass(frozen=True, slots=True)
+class _Channel:
+    """A channel whose language is settled.
+
+    Attributes:
+        driver: answers what its loop asks.
+        language: code of the language.
+        language_probs: of all languages; None when the language was given.
+        number: of the channel; None when all are mixed.
+    """
+
+    driver: Driver
+    language: str
+    language_probs: dict[str, float] | None
+    number: int | None
+
+
 def one_after_the_other(driver: Driver, work: Assignment, place: Place) -> Windows:
     """The plan of openai/whisper: each window is told what was said before it, and says where the next one begins."""
     return driver.run(transcribe_recording(work, place))
@@ -71,13 +89,13 @@ def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run
     split, check = options.channels == "split", run.stop.check
     with opened(source, decoder.inference.dims.n_mels, split=split, check=check) as recordings:
         drivers = [Driver(decoder, recording, check) for recording in recordings]
-        languages = [_language(driver, options) for driver in drivers]
-        codes = [code for code, _ in languages]
-        journal = Journal(run.journal, _facts(recordings, options, codes, run.model)) if run.journal else None
-        windows = [
-            _begin(driver, options, run, detected, journal, channel if split else None)
-            for channel, (driver, detected) in enumerate(zip(drivers, languages, strict=True))
+        channels = [
+            _Channel(driver, *_language(driver, options), number if split else None)
+            for number, driver in enumerate(drivers)
         ]
+        codes = [channel.language for channel in channels]
+        journal = Journal(run.journal, _facts(recordings, options, codes, run.model)) if run.journal else None
+        windows = [_begin(channel, options, run, journal) for channel in channels]
 
         def release() -> None:
             for recording in recordings:
@@ -87,8 +105,8 @@ def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run
 
         return SegmentStream(
             merge_channels(windows) if split else windows[0],
-            language=languages[0][0],
-            language_probs=languages[0][1],
+            language=channels[0].language,
+            language_probs=channels[0].language_probs,
             duration=max(recording.duration for recording in recordings),
             options=options,
             progress=run.progress,
@@ -125,17 +143,10 @@ def align(decoder: Decoder, source: AudioSource, text: str, language: str | None
     return Alignment(words=tuple(found), language=code, duration=recording.duration)
 
 
-def _begin(
-    driver: Driver,
-    options: TranscribeOptions,
-    run: Run,
-    detected: tuple[str, dict[str, float] | None],
-    journal: Journal | None,
-    channel: int | None,
-) -> Windows:
+def _begin(channel: _Channel, options: TranscribeOptions, run: Run, journal: Journal | None) -> Windows:
     """The windows of one channel."""
-    language, probs = detected
-    recording, decoder = driver.recording, driver.decoder
+    language, probs = channel.language, channel.language_probs
+    recording, decoder = channel.driver.recording, channel.driver.decoder
     if run.tracer:
         record_start(
             run.tracer,
@@ -155,11 +166,11 @@ def _begin(
     )
 
     def windows(place: Place) -> Windows:
-        running = run.plan(driver, work, place)
-        return running if channel is None else label_channel(running, channel)
+        running = run.plan(channel.driver, work, place)
+        return running if channel.number is None else label_channel(running, channel.number)
 
     begin = work.begin(language, probs[language] if probs else math.nan)
-    return go_on(journal, windows, begin, channel=channel) if journal else windows(begin)
+    return go_on(journal, windows, begin, channel=channel.number) if journal else windows(begin)
 
 
 def _language(driver: Driver, options: TranscribeOptions) -> tuple[str, dict[str, float] | None]:

@@ -10,7 +10,8 @@ import numpy as np
 from sasayaki.decoding.arrays import like
 from sasayaki.errors import OptionError
 from sasayaki.inference.base import Array
-from sasayaki.options import DecodingOptions, parse_suppress_tokens
+from sasayaki.option_values import parse_suppress_tokens
+from sasayaki.options import DecodingOptions
 from sasayaki.text.tokenizer import Tokenizer
 
 
