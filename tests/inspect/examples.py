@@ -116,6 +116,18 @@ def with_words(trace: Trace) -> Trace:
     )
 
 
+def with_rejected(trace: Trace) -> Trace:
+    """The same transcription, in which the second segment of each window is rejected and the third is recovered."""
+
+    def judged(window: WindowFinished) -> WindowFinished:
+        first, second = window.segments
+        rejected = replace(second, rejected="no_voice", speech=0.25)
+        recovered = replace(second, text="found", recovered=True, start=second.end, end=second.end + 2)
+        return replace(window, segments=(first, recovered), rejected=(rejected,))
+
+    return Trace(judged(event) if isinstance(event, WindowFinished) and event.window < 5 else event for event in trace)
+
+
 def embedded(page: str, name: str) -> Any:
     """What an element of data of a page holds: JSON, or the bytes of a packed block."""
     found = re.search(rf'<script type="([a-z/]+)" id="{name}">(.*?)</script>', page, re.DOTALL)

@@ -15,7 +15,7 @@ import pytest
 from sasayaki.inspect import write_page
 from sasayaki.trace import Trace
 from tests.fakes import text
-from tests.inspect.examples import SAID, long_trace, noise, recording, transcribed, with_words
+from tests.inspect.examples import SAID, long_trace, noise, recording, transcribed, with_rejected, with_words
 from tests.trace.examples import random_model
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
@@ -97,6 +97,23 @@ def test_the_page_shows_the_recording_and_its_first_window(visit: Open, talk: Pa
     assert shown.texts("#overview-windows button") == ["1", "2", "3", "4", "5", "6"]
     assert shown.texts("#segments > *") == ["Good-morning", "<b>&friends</b>"]
     assert shown.texts("#window-title") == ["Window 1 of 6"]
+
+
+def test_rejected_text_is_struck_through_and_says_why(visit: Open, tmp_path: Path) -> None:
+    trace, samples = transcribed()
+    write_page(tmp_path / "page.html", with_words(with_rejected(trace)), samples)
+    shown = visit(tmp_path / "page.html")
+    assert shown.texts("#segments > *") == ["Good-morning", "found", "<b>&friends</b> no_voice"]
+    assert shown.texts("#segments s") == ["<b>&friends</b>"]
+    title = shown.page.locator("#segments .rejected").get_attribute("title")
+    assert title.endswith("0.3 s of voice · rejected: no_voice")
+    assert "text rejected for no_voice" in shown.texts("#readout")[0]
+    assert "rejected 5" in shown.texts("#facts")[0]
+    assert "text rejected" in shown.page.locator("#overview-windows button").first.get_attribute("aria-label")
+    shown.page.locator("#words button", has_text="morning").click()
+    assert "Step 7 of" in shown.texts("#candidates-hint")[0]
+    shown.page.locator("#words button", has_text="found").click()  # of no token of this decode
+    assert "Step 7 of" in shown.texts("#candidates-hint")[0]
 
 
 def test_pictures_are_drawn(visit: Open, talk: Path) -> None:

@@ -20,7 +20,17 @@ from sasayaki.inspect.decodes import Detail
 from sasayaki.inspect.windows import window_blocks
 from sasayaki.trace import DecodeFinished, DecodeStep, Trace
 from tests.fakes import EOT
-from tests.inspect.examples import BANNED, SAID, embedded, long_trace, noise, recording, transcribed, with_words
+from tests.inspect.examples import (
+    BANNED,
+    SAID,
+    embedded,
+    long_trace,
+    noise,
+    recording,
+    transcribed,
+    with_rejected,
+    with_words,
+)
 from tests.trace.examples import random_model, trace_of
 
 NAME = "<talk> & more.wav"
@@ -95,6 +105,15 @@ def test_the_overview_has_every_window_with_its_segments(page: str) -> None:
     assert [(segment["start"], segment["end"]) for segment in segments] == [(9.0, 13.0), (13.0, 18.0)]
     assert (meta["model"], meta["duration"], meta["language"]) == ("scripted", 50.0, "en")
     assert meta["options"]["beam_size"] == 3
+
+
+def test_rejected_text_is_in_the_overview_with_its_reason(trace_and_samples: tuple[Trace, np.ndarray]) -> None:
+    trace, samples = trace_and_samples
+    window = embedded(build_page(with_rejected(trace), samples), "meta")["windows"][0]
+    assert [(segment["reason"], segment["isRecovered"]) for segment in window["segments"]] == [("", False), ("", True)]
+    assert [(each["text"], each["reason"], each["speech"]) for each in window["rejected"]] == [
+        ("<b>&friends</b>", "no_voice", 0.25)
+    ]
 
 
 def test_segments_have_their_words(trace_and_samples: tuple[Trace, np.ndarray]) -> None:

@@ -298,3 +298,22 @@ def test_numbers_are_rounded_and_finite_or_minus_infinity() -> None:
         for row in step.rows:
             for candidate in row.candidates:
                 assert all(logprob <= 0.001 and not math.isnan(logprob) for logprob in candidate.logprobs)
+
+
+def test_rejected_text_is_in_the_trace_with_its_reason() -> None:
+    """A silent window has text that nobody said; it was in the transcription alone."""
+    model = Whisper(ScriptedInference(say((ts(0.0), *text("one"), ts(2.0)))), byte_tokenizer())
+    trace = Trace()
+    whole = model.transcribe(
+        np.zeros(16_000 * 5, np.float32),
+        language="en",
+        no_speech_threshold=0.0,
+        logprob_threshold=0.5,
+        vad="off",
+        trace=trace,
+    )
+    (window,) = trace.windows()
+    (shown,) = window.rejected
+    assert whole.rejected[0].rejected == shown.rejected == "no_speech_threshold"
+    assert (shown.text, shown.start, shown.end, shown.speech) == ("one", 0.0, 2.0, None)
+    assert window.segments == ()

@@ -37,7 +37,7 @@ def to_json(value: Json) -> str:
 
 
 def window_summaries(trace: Trace) -> list[Json]:
-    """What the overview shows: times, text, segments, and how it went."""
+    """What the overview shows: times, text, segments and what was rejected, and how it went."""
     finished = {decode.started.decode: decode.finished for decode in trace.decodes()}
     summaries = []
     for window in trace.windows():
@@ -52,6 +52,7 @@ def window_summaries(trace: Trace) -> list[Json]:
                 "attempts": len(window.attempts),
                 "text": kept.text if kept else "",
                 "segments": [_segment(segment) for segment in window.segments],
+                "rejected": [_segment(segment) for segment in window.rejected],
             }
         )
     return summaries
@@ -59,7 +60,15 @@ def window_summaries(trace: Trace) -> list[Json]:
 
 def _segment(segment: WindowSegment) -> Json:
     words = [[word.word, word.start, word.end, round(word.probability, 4)] for word in segment.words]
-    return {"start": segment.start, "end": segment.end, "text": segment.text, "words": words}
+    return {
+        "start": segment.start,
+        "end": segment.end,
+        "text": segment.text,
+        "words": words,
+        "speech": segment.speech,
+        "isRecovered": segment.recovered,
+        "reason": segment.rejected,
+    }
 
 
 def window_blocks(trace: Trace, mel: npt.NDArray[np.float32], detail: Detail) -> list[WindowBlocks]:

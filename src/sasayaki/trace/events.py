@@ -276,7 +276,7 @@ class WindowWord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSegment:
-    """A segment that came out of a window."""
+    """A segment that came out of a window, or was rejected."""
 
     id: int
     start: float
@@ -285,6 +285,15 @@ class WindowSegment:
 
     words: tuple[WindowWord, ...] = ()
     """Its words, when word times were asked for."""
+
+    speech: float | None = None
+    """Seconds of voice activity in its time; None without voice activity detection."""
+
+    recovered: bool = False
+    """Whether it is of a decode of its own, of a stretch that the others had left out."""
+
+    rejected: str = ""
+    """Why its text is taken for invented; empty for text that is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,6 +326,9 @@ class WindowFinished:
 
     segments: tuple[WindowSegment, ...]
     """Its segments; none when it was skipped."""
+
+    rejected: tuple[WindowSegment, ...] = ()
+    """Text that is taken for invented, each with its reason."""
 
 
 Event = TranscriptionStarted | DecodeStarted | DecodeStep | DecodeFinished | AttentionMap | WindowFinished

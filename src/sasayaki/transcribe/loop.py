@@ -124,7 +124,7 @@ def transcribe_window(
         context=next_context(place.context, kept, segments, work.options),
     )
     if tracer:
-        record_window(tracer, kept, segments, work.options, window=window, next_seek=next_place.seek)
+        record_window(tracer, kept, segments, rejected, work.options, window=window, next_seek=next_place.seek)
     return WindowResult(
         window,
         segments,

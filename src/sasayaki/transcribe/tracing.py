@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from sasayaki.decoding.recorder import Tracer, plain_options
@@ -38,6 +39,7 @@ def record_window(
     tracer: Tracer,
     kept: Fallback,
     segments: Sequence[Segment],
+    rejected: Sequence[Segment],
     options: TranscribeOptions,
     *,
     window: Window,
@@ -49,6 +51,7 @@ def record_window(
         tracer: that of the window, which has seen its decodes.
         kept: the result and the attempts.
         segments: what came out.
+        rejected: what was taken for invented.
         options: the transcription's, which say what counts as silent.
         window: its frames.
         next_seek: first frame of what comes next.
@@ -68,6 +71,7 @@ def record_window(
             kept=next(number for number, result in tracer.decodes if result is kept.result),
             is_silent=is_silent(kept.result, options),
             segments=tuple(map(_plain_segment, segments)),
+            rejected=tuple(map(_plain_segment, rejected)),
         )
     )
 
@@ -77,4 +81,13 @@ def _plain_segment(segment: Segment) -> WindowSegment:
         WindowWord(word=word.word, start=word.start, end=word.end, probability=word.probability)
         for word in segment.words
     )
-    return WindowSegment(id=segment.id, start=segment.start, end=segment.end, text=segment.text, words=words)
+    return WindowSegment(
+        id=segment.id,
+        start=segment.start,
+        end=segment.end,
+        text=segment.text,
+        words=words,
+        speech=None if math.isnan(segment.speech) else segment.speech,
+        recovered=segment.recovered,
+        rejected=segment.rejected,
+    )

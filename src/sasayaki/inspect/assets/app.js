@@ -137,6 +137,7 @@ window.addEventListener("resize", () => {
 function begin() {
   byId("title").textContent = meta.name;
   const [likeliest] = meta.languageProbs;
+  const nRejected = meta.windows.reduce((sum, each) => sum + each.rejected.length, 0);
   const nRetried = meta.windows.filter((each) => each.attempts > 1).length;
   const facts = [
     ["model", meta.model],
@@ -144,6 +145,7 @@ function begin() {
     ["length", clock(meta.duration)],
     ["windows", meta.windows.length],
     ["decoded again", nRetried],
+    ["rejected", nRejected],
   ];
   byId("facts").replaceChildren(
     ...facts.map(([name, value]) => element("li", {}, `${name} `, element("b", {}, String(value)))),

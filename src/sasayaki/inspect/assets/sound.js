@@ -12,14 +12,18 @@ function drawOverview(current, choose) {
   if (!holder.children.length) {
     meta.windows.forEach((each, number) => {
       const width = Math.min(each.next, meta.duration) - each.start;
-      const notes = `${each.attempts > 1 ? `, ${each.attempts} attempts` : ""}${each.isSilent ? ", silent" : ""}`;
+      const notes = [
+        ...(each.attempts > 1 ? [`${each.attempts} attempts`] : []),
+        ...(each.isSilent ? ["silent"] : []),
+        ...(each.rejected.length ? ["text rejected"] : []),
+      ];
       const button = element(
         "button",
         {
           type: "button",
           class: `${each.attempts > 1 ? "retried" : ""} ${each.isSilent ? "silent" : ""}`,
           title: each.text,
-          "aria-label": `Window ${number + 1}, ${clock(each.start)} to ${clock(each.end)}${notes}`,
+          "aria-label": [`Window ${number + 1}`, `${clock(each.start)} to ${clock(each.end)}`, ...notes].join(", "),
           onclick: () => choose(number),
         },
         String(number + 1),
@@ -53,8 +57,14 @@ function drawWindow(number, shown, attempt) {
 }
 
 function windowHint(summary) {
-  const notes = [summary.language, ...(summary.isSilent ? ["skipped as silent"] : [])];
-  return `${clock(summary.start)} – ${clock(summary.end)}, ${notes.join(", ")}`;
+  const reasons = [...new Set(summary.rejected.map((segment) => segment.reason))].join(" and ");
+  const notes = [
+    `${clock(summary.start)} – ${clock(summary.end)}`,
+    summary.language,
+    ...(summary.isSilent ? ["skipped as silent"] : []),
+    ...(reasons ? [`text rejected for ${reasons}`] : []),
+  ];
+  return notes.join(", ");
 }
 
 function place(item, summary, start, end) {
@@ -66,18 +76,26 @@ function place(item, summary, start, end) {
 
 function drawSegments(summary) {
   byId("segments").replaceChildren(
-    ...summary.segments.map((segment) =>
-      place(
-        element(
-          "div",
-          { role: "listitem", title: `${clock(segment.start)} – ${clock(segment.end)}${segment.text}` },
-          segment.text.trim(),
-        ),
-        summary,
-        segment.start,
-        segment.end,
-      ),
-    ),
+    ...[...summary.segments, ...summary.rejected].map((segment) => {
+      const text = segment.text.trim();
+      const notes = [
+        `${clock(segment.start)} – ${clock(segment.end)} ${text}`,
+        ...(segment.speech === null ? [] : [`${segment.speech.toFixed(1)} s of voice`]),
+        ...(segment.reason ? [`rejected: ${segment.reason}`] : []),
+        ...(segment.isRecovered ? ["recovered"] : []),
+      ];
+      const item = element(
+        "div",
+        {
+          role: "listitem",
+          class: segment.reason ? "rejected" : segment.isRecovered ? "recovered" : "",
+          title: notes.join(" · "),
+        },
+        segment.reason ? element("s", {}, text) : text,
+        segment.reason ? ` ${segment.reason}` : "",
+      );
+      return place(item, summary, segment.start, segment.end);
+    }),
   );
 }
 

@@ -4,22 +4,34 @@ const UNSPACED = ["ja", "lo", "my", "th", "yue", "zh"];
 const WORD_LANES = 3;
 const LETTER_WIDTH = 6.2;
 const LAST_WORD_SECONDS = 0.3; // of a word that nothing follows
+const ENCODER = new TextEncoder();
 
-// Length of a text in UTF-8; bytes that are no whole character are spelled \xNN in a token.
-const nBytes = (text) => new TextEncoder().encode(text.replace(/\\x[0-9a-f]{2}/g, ".")).length;
+// The UTF-8 bytes of a text as characters; bytes that are no whole character are spelled \xNN in a token.
+const bytesOf = (text) =>
+  text
+    .split(/(\\x[0-9a-f]{2})/)
+    .map((part, number) =>
+      number % 2 ? String.fromCharCode(parseInt(part.slice(2), 16)) : String.fromCharCode(...ENCODER.encode(part)),
+    )
+    .join("");
 
-// Words with times of their own, each with the tokens that spell it, found by counting bytes.
+// Words with times of their own, each with the tokens that spell it, found by the bytes of their segment. Segments of
+// which this attempt has nothing, as the coverage guard finds them, have no tokens here.
 function timedWords(summary, attempt, texts) {
-  const spelling = attempt.tokens.flatMap(({ token }, index) =>
-    isText(attempt, token) ? Array(nBytes(texts[token])).fill(index) : [],
-  );
-  let at = 0;
-  return summary.segments
-    .flatMap((segment) => segment.words)
-    .map(([text, start, end, prob]) => {
-      const tokens = spelling.slice(at, (at += nBytes(text)));
+  const said = attempt.tokens.map(({ token }) => (isText(attempt, token) ? bytesOf(texts[token]) : ""));
+  const spelling = said.flatMap((bytes, index) => Array(bytes.length).fill(index));
+  const all = said.join("");
+  let behind = 0;
+  return summary.segments.flatMap((segment) => {
+    const bytes = bytesOf(segment.words.map(([text]) => text).join(""));
+    const found = all.indexOf(bytes, behind);
+    let at = found < 0 ? all.length : found;
+    if (found >= 0) behind = found + bytes.length;
+    return segment.words.map(([text, start, end, prob]) => {
+      const tokens = spelling.slice(at, (at += bytesOf(text).length));
       return { text, start, end, prob, first: tokens[0], last: tokens.at(-1) };
     });
+  });
 }
 
 // Words begin where the alignment path has their first token; in writing without spaces each token is one.
@@ -63,7 +75,7 @@ function drawWords(summary, attempt, texts) {
           class: room > text.length * LETTER_WIDTH ? "" : "narrow",
           "--tone": tone(word.prob),
           title: `${text}: ${percent(word.prob)}`,
-          onclick: () => selectStep(word.first),
+          onclick: word.first === undefined ? null : () => selectStep(word.first),
         },
         text,
       );
