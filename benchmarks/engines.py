@@ -1,14 +1,12 @@
-"""sasayaki and its peers behind one method: samples in, text out. A peer is imported when it is used."""
+"""sasayaki and its peers behind one method: audio in, text out. A peer is imported when it is used."""
 
 from __future__ import annotations
 
-import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy.typing as npt
-
-Samples = npt.NDArray[Any]
+from benchmarks.recordings import Samples, read_samples
 
 
 class Engine:
@@ -16,17 +14,23 @@ class Engine:
 
     Args:
         model: `base`, `tiny.en`, …
-        folder: models of peers: `ct2/NAME`, `openai/NAME.pt`, `ov/NAME-int8`, `ggml/NAME-f16.bin`. Where one is
+        folder: models of peers: `ct2/NAME`, `openai/NAME.pt`, `ov/NAME-int8`, `ggml/NAME-q8_0.bin`. Where one is
             missing, its peer looks for the model by name.
         threads: threads to use.
+        beam: number of beams, 1 for greedy decoding.
     """
 
-    batch = 1
+    package = ""
+    """The distribution, whose version stands in the results."""
 
-    def __init__(self, model: str, folder: Path, threads: int) -> None:
+    batch = 1
+    """Windows side by side."""
+
+    def __init__(self, model: str, folder: Path, *, threads: int, beam: int) -> None:
         self.model = model
         self.folder = folder
         self.threads = threads
+        self.beam = beam
         self.is_english = model.endswith(".en")
         self.load()
 
@@ -34,28 +38,43 @@ class Engine:
         """Make ready."""
         raise NotImplementedError
 
-    def prepare(self, beam: int) -> None:
-        """What an engine must do before requests with another number of beams; not timed."""
+    def opened(self, path: Path) -> Samples | str:
+        """What `transcribe` takes for a file: its path, if the engine reads files itself, or samples."""
+        return read_samples(path)
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
-        """The text of 16 kHz samples.
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
+        """The text of a recording.
 
         Args:
-            samples: float32 (n_samples,).
-            beam: number of beams, 1 for greedy decoding.
+            audio: float32 samples (n_samples,) at 16 kHz, or what `opened` gave.
             language: code of the language.
             policy: `matched` decodes at temperature 0 alone, without text of earlier windows and without voice
-                activity detection; `default` leaves each engine its defaults.
+                activity detection; `defaults` leaves each engine its defaults.
         """
         raise NotImplementedError
 
-    def find(self, path: str) -> str:
-        """A file or folder of `folder`, or the model's name where it is not there."""
-        return str(self.folder / path) if (self.folder / path).exists() else self.model
+    def version(self) -> str:
+        """Name and version of the package."""
+        return f"{self.package} {version(self.package)}"
+
+    def found(self, path: str, name: str | None = None) -> str:
+        """A file or folder of `folder`, or where it is not there, the model's name for the peer to look up."""
+        return str(self.folder / path) if (self.folder / path).exists() else name or self.model
 
 
-class Sasayaki(Engine):
+class ReadsFiles(Engine):
+    """An engine that is given a path."""
+
+    def opened(self, path: Path) -> Samples | str:
+        """See Engine."""
+        return str(path)
+
+
+class Sasayaki(ReadsFiles):
     """This library, with the precision that it chooses."""
+
+    package = "sasayaki"
+    options: dict[str, Any] = {}  # noqa: RUF012, never changed
 
     def load(self) -> None:
         """Load by name."""
@@ -63,14 +82,14 @@ class Sasayaki(Engine):
 
         self.engine = sasayaki.load_model(self.model, threads=self.threads)
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
         """See Engine."""
-        options: dict[str, Any] = {"beam_size": beam if beam > 1 else None, "batch_size": self.batch}
+        options = self.options | {"beam_size": self.beam if self.beam > 1 else None, "batch_size": self.batch}
         if policy == "matched":
             options |= {"temperature": 0.0, "condition_on_previous_text": False}
             if self.batch == 1:
                 options |= {"vad": "off", "coverage_guard": False}
-        return str(self.engine.transcribe(samples, language="en" if self.is_english else language, **options).text)
+        return str(self.engine.transcribe(audio, language="en" if self.is_english else language, **options).text)
 
 
 class SasayakiBatch8(Sasayaki):
@@ -79,22 +98,30 @@ class SasayakiBatch8(Sasayaki):
     batch = 8
 
 
-class FasterWhisper(Engine):
+class SasayakiShort(Sasayaki):
+    """The option for short recordings."""
+
+    options = {"short_context": True}  # noqa: RUF012
+
+
+class FasterWhisper(ReadsFiles):
     """faster-whisper with int8, its fastest type on a CPU."""
+
+    package = "faster-whisper"
 
     def load(self) -> None:
         """Load a CTranslate2 folder or by name."""
         from faster_whisper import WhisperModel
 
-        path = self.find(f"ct2/{self.model}")
+        path = self.found(f"ct2/{self.model}")
         self.engine: Any = WhisperModel(path, device="cpu", compute_type="int8", cpu_threads=self.threads)
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
         """See Engine."""
-        options: dict[str, Any] = {"beam_size": beam, "language": "en" if self.is_english else language}
+        options: dict[str, Any] = {"beam_size": self.beam, "language": "en" if self.is_english else language}
         if policy == "matched":
             options |= {"temperature": 0.0, "condition_on_previous_text": False, "vad_filter": False}
-        segments, _ = self.engine.transcribe(samples, **options)
+        segments, _ = self.engine.transcribe(audio, **options)
         return "".join(segment.text for segment in segments)
 
 
@@ -110,15 +137,17 @@ class FasterWhisperBatch8(FasterWhisper):
         super().load()
         self.pipeline = BatchedInferencePipeline(self.engine)
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
         """See Engine."""
-        language = "en" if self.is_english else language
-        segments, _ = self.pipeline.transcribe(samples, batch_size=self.batch, beam_size=beam, language=language)
+        options = {"beam_size": self.beam, "language": "en" if self.is_english else language}
+        segments, _ = self.pipeline.transcribe(audio, batch_size=self.batch, **options)
         return "".join(segment.text for segment in segments)
 
 
 class OpenAI(Engine):
     """openai/whisper at float32."""
+
+    package = "openai-whisper"
 
     def load(self) -> None:
         """Load a checkpoint or by name."""
@@ -126,81 +155,80 @@ class OpenAI(Engine):
         import whisper
 
         torch.set_num_threads(self.threads)
-        self.engine = whisper.load_model(self.find(f"openai/{self.model}.pt"), device="cpu")
+        self.engine = whisper.load_model(self.found(f"openai/{self.model}.pt"), device="cpu")
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
-        """See Engine."""
-        options: dict[str, Any] = {"beam_size": beam if beam > 1 else None, "fp16": False}
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
+        """See Engine; the defaults are those of its command line."""
+        options: dict[str, Any] = {"beam_size": self.beam if self.beam > 1 else None, "fp16": False, "best_of": 5}
         options["language"] = "en" if self.is_english else language
         if policy == "matched":
-            options |= {"temperature": 0.0, "condition_on_previous_text": False}
-        return str(self.engine.transcribe(samples, **options)["text"])
+            options |= {"temperature": 0.0, "condition_on_previous_text": False, "best_of": None}
+        return str(self.engine.transcribe(audio, **options)["text"])
 
 
 class OpenVINOGenAI(Engine):
     """OpenVINO GenAI with int8 weights; it has neither fallback nor conditioning."""
 
+    package = "openvino-genai"
+
     def load(self) -> None:
         """Load an exported folder."""
         import openvino_genai
 
-        path = self.find(f"ov/{self.model}-int8")
+        path = self.found(f"ov/{self.model}-int8")
         options = {"INFERENCE_NUM_THREADS": self.threads, "PERFORMANCE_HINT": "LATENCY"}
         self.engine = openvino_genai.WhisperPipeline(path, "CPU", **options)
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
         """See Engine."""
         options: dict[str, Any] = {"return_timestamps": True}
-        if beam > 1:
-            options["num_beams"] = beam
+        if self.beam > 1:
+            options["num_beams"] = self.beam
         if not self.is_english:
             options |= {"language": f"<|{language}|>", "task": "transcribe"}
-        return str(self.engine.generate(samples, **options).texts[0])
+        return str(self.engine.generate(audio, **options).texts[0])
 
 
 class WhisperCpp(Engine):
-    """whisper.cpp through pywhispercpp; beam search and greedy decoding are models of their own there."""
+    """whisper.cpp through pywhispercpp, with 16-bit weights."""
+
+    package = "pywhispercpp"
+    weights = "f16"
 
     def load(self) -> None:
-        """Load for greedy decoding."""
-        self.is_search: bool | None = None
-        self.prepare(1)
-
-    def prepare(self, beam: int) -> None:
-        """Load anew for the other kind of decoding."""
+        """Load for greedy decoding or beam search, which are models of their own there."""
         from pywhispercpp.model import Model
 
-        if self.is_search == (beam > 1):
-            return
-        self.is_search = beam > 1
-        self.engine: Any = None
-        options = {"n_threads": self.threads, "print_progress": False, "print_realtime": False}
-        path = self.find(f"ggml/{self.model}-f16.bin")
-        self.engine = Model(path, params_sampling_strategy=int(beam > 1), redirect_whispercpp_logs_to=None, **options)
+        name = self.model if self.weights == "f16" else f"{self.model}-{self.weights}"
+        path = self.found(f"ggml/{self.model}-{self.weights}.bin", name)
+        quiet = {"print_progress": False, "print_realtime": False, "redirect_whispercpp_logs_to": None}
+        self.engine = Model(path, params_sampling_strategy=int(self.beam > 1), n_threads=self.threads, **quiet)
 
-    def transcribe(self, samples: Samples, *, beam: int, language: str, policy: str) -> str:
+    def transcribe(self, audio: Samples | str, *, language: str, policy: str) -> str:
         """See Engine."""
         options: dict[str, Any] = {"language": "en" if self.is_english else language}
-        if beam > 1:
-            options["beam_search"] = {"beam_size": beam, "patience": -1.0}
+        if self.beam > 1:
+            options["beam_search"] = {"beam_size": self.beam, "patience": -1.0}
         if policy == "matched":
             options |= {"temperature": 0.0, "temperature_inc": 0.0, "no_context": True, "greedy": {"best_of": 1}}
-        return " ".join(segment.text for segment in self.engine.transcribe(samples, **options))
+        return " ".join(segment.text for segment in self.engine.transcribe(audio, **options))
+
+
+class WhisperCppInt8(WhisperCpp):
+    """whisper.cpp with 8-bit weights."""
+
+    weights = "q8_0"
 
 
 ENGINES: dict[str, type[Engine]] = {
     "sasayaki": Sasayaki,
+    "sasayaki-short": SasayakiShort,
     "sasayaki-batch8": SasayakiBatch8,
     "fw-int8": FasterWhisper,
     "fw-int8-batch8": FasterWhisperBatch8,
     "ovgenai-int8": OpenVINOGenAI,
     "openai-f32": OpenAI,
     "whispercpp-f16": WhisperCpp,
+    "whispercpp-q8": WhisperCppInt8,
 }
 """Engines by the names of the command line and the tables."""
-
-
-def environment(threads: int) -> dict[str, str]:
-    """Environment of an engine's process: every library in it gets as many threads."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return dict(os.environ) | dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": "false"}

@@ -2,51 +2,26 @@
 
     python -m benchmarks.floor --models base,tiny.en --threads 2
 
-First the machine: bandwidth of memory, and peaks of matrix products in float32, bfloat16 and int8. Then for each model
-the floor of an encoder pass and of a decoder step, which is the larger of two times: operations over the peaks, bytes
-that must be read over the bandwidth; and beside it what the engine takes.
+First the machine (`peaks.py`). Then for each model the floor of an encoder pass and of a decoder step: the larger of
+two times, operations over the peaks, and bytes that must be read over the bandwidth. Beside it what the engine takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import openvino as ov
-from openvino import opset13 as ops
-
 import sasayaki
+from benchmarks.peaks import Machine, measure_machine, seconds
 from sasayaki.checkpoints.names import ModelDimensions
 from sasayaki.inference.base import Inference, Row
 from sasayaki.inference.openvino_runtime import PrecisionPlan
 
-SIZE = 2048
-"""Rows and columns of the matrices whose product gives the peaks."""
-
-READ_BYTES = 2**29
 CLIP = Path(__file__).resolve().parents[1] / "tests" / "data" / "en_jfk.mp3"
 N_STEPS = 60
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Bytes a second from memory, and operations a second of matrix products by precision."""
-
-    bandwidth: float
-    float32: float
-    bfloat16: float
-    int8: float
-
-    def peak(self, *, is_int8: bool, is_bfloat16: bool) -> float:
-        """Operations a second in a precision."""
-        return self.int8 if is_int8 else self.bfloat16 if is_bfloat16 else self.float32
 
 
 @dataclass(frozen=True)
@@ -91,71 +66,6 @@ def step_work(dims: ModelDimensions, n_rows: int) -> Work:
     n_weights = 14 * width**2 * dims.n_text_layer + dims.n_vocab * width
     n_cached = 2 * dims.n_audio_ctx * width * dims.n_text_layer
     return Work(2 * n_weights * n_rows, 2 * n_cached * n_rows, n_weights, n_cached)
-
-
-def measure_machine(threads: int) -> Machine:
-    """Measure peaks and bandwidth."""
-    has_bfloat16 = "BF16" in ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-    float32 = product_rate(threads, "f32")
-    return Machine(
-        bandwidth=max(read_rate(threads), row_rate(threads)),
-        float32=float32,
-        bfloat16=product_rate(threads, "bf16") if has_bfloat16 else float32,
-        int8=product_rate(threads, "i8"),
-    )
-
-
-def read_rate(threads: int) -> float:
-    """Bytes a second of NumPy's scalar products, a part of a large array for each thread."""
-    parts = np.array_split(np.ones(READ_BYTES // 4, np.float32), threads)
-    with ThreadPoolExecutor(threads) as pool:
-        return READ_BYTES / best(lambda: list(pool.map(lambda part: np.dot(part, part), parts)))
-
-
-def row_rate(threads: int) -> float:
-    """Bytes a second of one row times a large matrix in OpenVINO."""
-    n_out = READ_BYTES // 4 // SIZE
-    request = product_request(threads, 1, n_out, "f32")
-    return READ_BYTES / best(request.infer)
-
-
-def product_rate(threads: int, precision: str) -> float:
-    """Operations a second of a product of two square matrices in OpenVINO."""
-    request = product_request(threads, SIZE, SIZE, precision)
-    return 2 * SIZE**3 / best(request.infer)
-
-
-def product_request(threads: int, n_rows: int, n_out: int, precision: str) -> Any:
-    """An infer request of a graph with one MatMul, (n_rows, SIZE) x (n_out, SIZE), ready to run."""
-    rng = np.random.default_rng(0)
-    weights = rng.standard_normal((n_out, SIZE), np.float32)
-    rows = ops.parameter([n_rows, SIZE], ov.Type.f32)
-    left, right = rows, ops.constant(weights)
-    if precision == "i8":  # ranges known beforehand: nothing is left to do but the product
-        left = ops.fake_quantize(rows, *map(np.float32, (-4, 4, -4, 4)), 256)
-        right = ops.fake_quantize(right, *map(np.float32, (-4, 4, -4, 4)), 255)
-    model = ov.Model([ops.matmul(left, right, False, True)], [rows])
-    options = {
-        "INFERENCE_NUM_THREADS": threads,
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "bf16" if precision == "bf16" else "f32",
-    }
-    request = ov.Core().compile_model(model, "CPU", options).create_infer_request()
-    request.set_input_tensor(ov.Tensor(rng.standard_normal((n_rows, SIZE), np.float32)))
-    return request
-
-
-def best(run: Callable[[], object], n: int = 12) -> float:
-    """Least seconds of several runs, the first one left out."""
-    run()
-    return min(seconds(run) for _ in range(n))
-
-
-def seconds(run: Callable[[], object]) -> float:
-    """Wall time."""
-    begin = time.perf_counter()
-    run()
-    return time.perf_counter() - begin
 
 
 def encoder_seconds(engine: Inference, mel: Any) -> float:

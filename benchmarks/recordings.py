@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import wave
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 RATE = 16000
+BLOCK = 60 * RATE
 PAUSES = (0.3, 1.0, 0.5, 0.8, 0.4, 0.9, 0.6)
 """Seconds of silence behind joined recordings, in turn."""
 
@@ -73,13 +75,14 @@ def join(clips: Sequence[Clip], load: Callable[[Path], Samples], *, seconds: flo
     if not distinct:
         raise ValueError("expected clips to join, got none; is the language in the manifest?")
     chosen = spread(distinct, seconds)
+    loaded = {clip.path: load(clip.path) for clip in chosen}
     parts: list[Samples] = []
     texts: list[str] = []
     n_samples = 0
     while n_samples < seconds * RATE:
         clip = chosen[len(texts) % len(chosen)]
         pause = np.zeros(round(PAUSES[len(texts) % len(PAUSES)] * RATE), np.float32)
-        parts += [load(clip.path), pause]
+        parts += [loaded[clip.path], pause]
         n_samples += len(parts[-2]) + len(pause)
         texts.append(clip.text.strip())
     return Recording(f"joined-{seconds:g}s", np.concatenate(parts), clip.language, " ".join(texts))
@@ -95,3 +98,25 @@ def spread(clips: Sequence[Clip], seconds: float) -> list[Clip]:
 def one_by_one(clips: Iterable[Clip], load: Callable[[Path], Samples]) -> list[Recording]:
     """Each clip as a recording."""
     return [Recording(clip.path.name, load(clip.path), clip.language, clip.text) for clip in clips]
+
+
+def with_text(path: Path, language: str, load: Callable[[Path], Samples]) -> Recording:
+    """A recording whose text is in the file of the same name that ends in `.txt`."""
+    return Recording(path.stem, load(path), language, path.with_suffix(".txt").read_text(encoding="utf-8"))
+
+
+def write_wave(path: Path, samples: Samples) -> None:
+    """Write a WAV file of 16 bits."""
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", ""))
+        for first in range(0, len(samples), BLOCK):
+            block = samples[first : first + BLOCK]
+            file.writeframes((block.clip(-1, 1) * 32767).astype("<i2").tobytes())
+
+
+def read_samples(path: Path, most: int | None = None) -> Samples:
+    """Samples of a file that `write_wave` made, at most so many from its beginning."""
+    with wave.open(str(path)) as file:
+        n_samples = file.getnframes()
+        content = file.readframes(n_samples if most is None else min(most, n_samples))
+    return np.frombuffer(content, "<i2").astype(np.float32) / 32767

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+
+from benchmarks.processes import answer_lines
 
 
 @functools.cache
@@ -35,3 +38,18 @@ def edit_distance(expected: Sequence[str], got: Sequence[str]) -> int:
         kept[1:] = np.minimum(kept[1:], costs[:-1] + (columns != ids[word]))
         costs = np.minimum.accumulate(kept - places) + places
     return int(costs[-1])
+
+
+def begin() -> tuple[dict[str, Any], Callable[..., dict[str, int]]]:
+    """What a process that counts errors answers with."""
+    normaliser("en")
+
+    def answer(reference: str, text: str, language: str) -> dict[str, int]:
+        errors, words = count_errors(reference, text, language)
+        return {"errors": errors, "words": words}
+
+    return {}, answer
+
+
+if __name__ == "__main__":
+    answer_lines(begin)

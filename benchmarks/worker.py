@@ -1,65 +1,48 @@
-"""A process with one engine: requests as lines of JSON on stdin, answers on stdout. `compare.py` starts it."""
+"""A process with one engine, which `compare.py` starts: it loads, gets warm, and transcribes what it is asked to."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from benchmarks.engines import ENGINES, Engine
+from benchmarks.processes import answer_lines
+from benchmarks.recordings import RATE, read_samples
 
-from benchmarks.engines import ENGINES, environment
+WARM_SECONDS = 10
+"""What an engine transcribes of the first recording before anything is timed."""
 
-ROOT = Path(__file__).resolve().parents[1]
+
+def begin(name: str, model: str, folder: str, threads: str, beam: str) -> tuple[dict[str, Any], Callable[..., Any]]:
+    """Load the engine."""
+    start = time.perf_counter()
+    engine = ENGINES[name](model, Path(folder), threads=int(threads), beam=int(beam))
+    seconds = time.perf_counter() - start
+    return {"load_seconds": seconds, "load_peak_mib": peak_mib(), "version": engine.version()}, partial(answer, engine)
 
 
-class Worker:
-    """The other end of a process with an engine.
+def answer(engine: Engine, path: str, *, is_warming: bool, is_read_by_engine: bool, **options: str) -> dict[str, Any]:
+    """Transcribe a recording.
 
-    Raises:
-        RuntimeError: the engine cannot be loaded; the message ends with what it said.
+    Args:
+        engine: the engine.
+        path: file of the recording, as `recordings.write_wave` makes it.
+        is_warming: whether to take only its beginning.
+        is_read_by_engine: whether the engine opens the file itself if it can; otherwise samples are in memory first.
+        options: `language` and `policy` of `Engine.transcribe`.
     """
-
-    def __init__(self, engine: str, model: str, folder: Path, threads: int) -> None:
-        command = [sys.executable, "-m", "benchmarks.worker", engine, model, str(folder.resolve()), str(threads)]
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115, open as long as the process
-        pipe = subprocess.PIPE
-        paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT)]))
-        env = environment(threads) | {"PYTHONPATH": paths}
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, env=env)
-        self.loaded = self._read()
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a request: `text`, `seconds`, `peak_mib`.
-
-        Raises:
-            RuntimeError: the engine failed.
-        """
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        return self._read()
-
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self._log.seek(0)
-            said = self._log.read().decode("utf-8", "replace").strip().splitlines()
-            raise RuntimeError(said[-1] if said else "its process ended without a word")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+    if is_warming:
+        audio = read_samples(Path(path), most=WARM_SECONDS * RATE)
+    else:
+        audio = engine.opened(Path(path)) if is_read_by_engine else read_samples(Path(path))
+    forget_peak()
+    start = time.perf_counter()
+    text = engine.transcribe(audio, **options)
+    return {"text": text, "seconds": time.perf_counter() - start, "peak_mib": peak_mib()}
 
 
 def peak_mib() -> float:
@@ -75,24 +58,5 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def main(name: str, model: str, folder: str, threads: str) -> None:
-    """Load the engine and answer until stdin ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print must not mix with the answers
-    begin = time.perf_counter()
-    engine = ENGINES[name](model, Path(folder), int(threads))
-    loaded = {"load_seconds": time.perf_counter() - begin, "load_peak_mib": peak_mib()}
-    print(json.dumps(loaded), file=answers, flush=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        samples = np.fromfile(request.pop("samples"), np.float32)
-        engine.prepare(request["beam"])
-        forget_peak()
-        begin = time.perf_counter()
-        text = engine.transcribe(samples, **request)
-        answer = {"text": text, "seconds": time.perf_counter() - begin, "peak_mib": peak_mib()}
-        print(json.dumps(answer), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    answer_lines(partial(begin, *sys.argv[1:]))
