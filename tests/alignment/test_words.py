@@ -44,6 +44,26 @@ def test_words_start_and_end_with_their_sound() -> None:
     assert [time.sounding for time in times] == [1.0, 1.0]
 
 
+def test_a_loud_sound_without_voice_holds_no_word() -> None:
+    """B86: the room behind the sentence before, cut off by silence, held the first word of the next one."""
+    weights = looking_at(3.04, 3.4)
+    weights[0, 0, :18] = 0.02
+    weights[0, 1, 150:170] = 0.01
+    levels = sounding((0.0, 0.36), (3.0, 4.0))
+    voiced = np.zeros(1000, np.bool_)
+    voiced[290:410] = True
+    groups = [word(" a"), word(" b")]
+    assert time_words(groups, weights, LAGS, levels)[0].start == 0.0
+    assert time_words(groups, weights, LAGS, levels, voiced)[0].start == 3.0
+
+
+def test_a_word_is_found_where_voice_activity_misses_it() -> None:
+    levels = sounding((1.0, 1.4), (3.0, 3.5))
+    times = time_words([word(" a"), word(" b")], looking_at(1.04, 3.04), LAGS, levels, np.zeros(1000, np.bool_))
+    assert [time.start for time in times] == [1.0, 3.0]
+    assert [time.end for time in times] == pytest.approx([1.4, 3.5], abs=0.15)
+
+
 def test_words_without_a_pause_between_share_a_border() -> None:
     times = time_words([word(" a"), word(" b")], looking_at(1.04, 1.5), LAGS, sounding((1.0, 2.0)))
     assert times[0].end == times[1].start == pytest.approx(1.48, abs=0.04)

@@ -41,6 +41,14 @@ def test_the_first_sound(listener: Listener) -> None:
     assert listen(listener, 1300, 1900, PLAIN).first_sound() == 19
 
 
+def test_frames_with_voices(listener: Listener) -> None:
+    voiced = listen(listener, 600, 1300, PLAIN).voiced_frames(600, 1300)
+    assert voiced.shape == (700,)
+    assert voiced[:195].all()
+    assert not voiced[205:595].any()
+    assert voiced[605:645].all()
+
+
 def test_nothing_was_heard_in_no_time() -> None:
     voice = Voice(0.0, 0.0, np.zeros(0, np.float32), ())
     assert (voice.seconds(0, 1), voice.first_sound()) == (0, 0)

@@ -28,6 +28,10 @@ _SILENCE_COST, _PAUSE_GAIN = 4.0, 2.0
 """In nats: what a token loses in a silent step, and what a pause gains there. A loud step is nothing to a pause: there
 are sounds that no word of the text stands for."""
 
+_VOICELESS_DOUBT = 0.75
+"""How far a moment without voice activity is taken for silence, however loud it is: not wholly, as quiet speech and
+singing are missed at times."""
+
 _PUNCTUATION_SHARE = 0.5
 """What the score of a punctuation mark is worth beside that of a pause."""
 
@@ -54,11 +58,15 @@ class WordTime:
 
 
 def time_words(
-    groups: Sequence[WordGroup], weights: npt.ArrayLike, lags: Sequence[float], levels: Levels
+    groups: Sequence[WordGroup],
+    weights: npt.ArrayLike,
+    lags: Sequence[float],
+    levels: Levels,
+    voiced: npt.NDArray[np.bool_] | None = None,
 ) -> list[WordTime]:
     """Times of all words of a window.
 
-    1. Score each token at each moment by attention, and each pause by silence.
+    1. Score each token at each moment by attention, and each pause by silence and missing voices.
     2. Find the likeliest way through tokens and pauses; punctuation counts as a pause.
     3. Move starts and ends beside pauses to where the sound starts and ends.
 
@@ -68,6 +76,7 @@ def time_words(
             and then the end.
         lags: of each head, in seconds.
         levels: sound level of each frame of the window, (n_frames,).
+        voiced: whether there is voice activity in each frame, (n_frames,); None where nobody listened.
 
     Returns:
         A time for each word; times never go back and stay within the window. When the window is too short for its
@@ -81,6 +90,8 @@ def time_words(
     spans = None
     if n_steps >= len(groups):
         silence = _silence(levels, n_steps)
+        if voiced is not None:
+            silence += _VOICELESS_DOUBT * (1 - silence) * (1 - _of_steps(voiced.astype(np.float64), n_steps))
         scores = _row_scores(rows, token_scores(weights, lags, silence)[:-1], silence)
         for least in (_LEAST_STEPS, 1):
             stretches = find_stretches(scores, rows.is_pause, least=least)
@@ -146,9 +157,13 @@ class _Rows:
 
 def _silence(levels: Levels, n_steps: int) -> npt.NDArray[np.float64]:
     """From 0 for sound to 1 for silence, of each step."""
-    padded = np.pad(levels, (0, n_steps * _FRAMES_PER_STEP - len(levels)), mode="edge")
-    means = padded.reshape(n_steps, _FRAMES_PER_STEP).mean(axis=1)
-    return np.asarray(1 / (1 + np.exp(2 * (means - _SPEECH_LEVEL))))
+    return np.asarray(1 / (1 + np.exp(2 * (_of_steps(levels, n_steps) - _SPEECH_LEVEL))))
+
+
+def _of_steps(frames: npt.NDArray[np.float64], n_steps: int) -> npt.NDArray[np.float64]:
+    """Mean of the frames of each step; the last frame stands for those that are missing."""
+    padded = np.pad(frames, (0, n_steps * _FRAMES_PER_STEP - len(frames)), mode="edge")
+    return np.asarray(padded.reshape(n_steps, _FRAMES_PER_STEP).mean(axis=1))
 
 
 def _row_scores(rows: _Rows, tokens: Matrix, silence: npt.NDArray[np.float64]) -> Matrix:

@@ -61,6 +61,7 @@ def _decode_gap(work: Assignment, gap: Gap, voice: Voice, language: str) -> Aski
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
     segments, _ = judge(found, kept, voice, options)
     if options.word_timestamps:
-        timing = yield from time_window(work, window, result, split.spans, Timing(segments, window.end, gap.start))
+        plain = Timing(segments, window.end, gap.start)
+        timing = yield from time_window(work, window, result, split.spans, plain, voice)
         segments = timing.segments
     return tuple(replace(segment, recovered=True) for segment in segments)

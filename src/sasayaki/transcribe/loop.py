@@ -106,7 +106,7 @@ def transcribe_window(
     segments, rejected = judge(found, kept, voice, work.options)
     timing = Timing(segments, window.start + split.advance, place.last_speech)
     if work.options.word_timestamps:
-        timing = yield from time_window(work, window, kept.result, split.spans, timing)
+        timing = yield from time_window(work, window, kept.result, split.spans, timing, voice)
         segments = timing.segments
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:

@@ -19,6 +19,7 @@ from sasayaki.results import DecodingResult, Segment, Word
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.inventions import Heard, Kept, TimedSegment, drop_inventions
 from sasayaki.transcribe.requests import Asking, Attend, Hear, Window
+from sasayaki.vad.voice import Voice
 
 if TYPE_CHECKING:
     from sasayaki.transcribe.loop import Assignment
@@ -39,8 +40,26 @@ class Timing:
     last_speech: float
 
 
+@dataclass(frozen=True, slots=True)
+class Sounding:
+    """A window as the words in it are looked for.
+
+    Attributes:
+        window: its frames.
+        voice: voice activity in it; None where nobody listened.
+    """
+
+    window: Window
+    voice: Voice | None
+
+
 def time_window(
-    work: Assignment, window: Window, result: DecodingResult, spans: Sequence[TokenSpan], plain: Timing
+    work: Assignment,
+    window: Window,
+    result: DecodingResult,
+    spans: Sequence[TokenSpan],
+    plain: Timing,
+    voice: Voice | None,
 ) -> Asking[Timing]:
     """Give the segments of a window their words, and start the next window behind the last of them.
 
@@ -50,8 +69,9 @@ def time_window(
         result: what was said there.
         spans: of the result, in order.
         plain: what the window gave without words.
+        voice: voice activity in the window; None where nobody listened.
     """
-    timed = yield from _time_segments(work, window, result, spans, plain.segments, plain.last_speech)
+    timed = yield from _time_segments(work, Sounding(window, voice), result, spans, plain)
     if not timed:
         return plain
     is_complete = ends_with_single_timestamp(result.tokens, work.tokenizer.timestamp_begin)
@@ -68,26 +88,24 @@ def time_window(
 
 
 def _time_segments(
-    work: Assignment,
-    window: Window,
-    result: DecodingResult,
-    spans: Sequence[TokenSpan],
-    segments: Sequence[Segment],
-    last_speech: float,
+    work: Assignment, sounding: Sounding, result: DecodingResult, spans: Sequence[TokenSpan], plain: Timing
 ) -> Asking[list[TimedSegment]]:
     """Segments with words."""
-    if not segments:
+    if not plain.segments:
         return []
+    last_speech = plain.last_speech
     tokenizer = work.tokenizer.with_language(result.language)
-    pieces = _pieces(result, spans, segments, tokenizer, work.options)
+    pieces = _pieces(result, spans, plain.segments, tokenizer, work.options)
     if work.options.compat:
         pieces = [piece for piece in pieces if piece.segment]
     find = find_reference_times if work.options.compat else find_times
-    found = yield from find(work, window, tokenizer, [group for piece in pieces for group in piece.groups])
+    found = yield from find(work, sounding, tokenizer, [group for piece in pieces for group in piece.groups])
     times = iter(found.times)
     timed: list[TimedSegment] = []
     for piece in pieces:
-        placed = tuple(_moved(time, window.start / FRAMES_PER_SECOND) for time in islice(times, len(piece.groups)))
+        placed = tuple(
+            _moved(time, sounding.window.start / FRAMES_PER_SECOND) for time in islice(times, len(piece.groups))
+        )
         if piece.segment is None:
             continue
         fitted = SegmentTimes(placed[0].start, placed[-1].end, placed)
@@ -107,23 +125,27 @@ class Found:
     usual: float = 0.0
 
 
-def find_times(work: Assignment, window: Window, tokenizer: Tokenizer, groups: Sequence[WordGroup]) -> Asking[Found]:
+def find_times(
+    work: Assignment, sounding: Sounding, tokenizer: Tokenizer, groups: Sequence[WordGroup]
+) -> Asking[Found]:
     """Times of the words of a window."""
+    window = sounding.window
     weights = yield _attend(work, window, tokenizer, groups)
     levels = yield Hear(window)
+    voiced = sounding.voice.voiced_frames(window.start, window.end) if sounding.voice else None
     begin = len(tokenizer.sot_sequence)
     n_token = sum(len(group.tokens) for group in groups)
-    return Found(time_words(groups, weights[:, begin : begin + n_token + 1], work.heads.lags, levels))
+    return Found(time_words(groups, weights[:, begin : begin + n_token + 1], work.heads.lags, levels, voiced))
 
 
 def find_reference_times(
-    work: Assignment, window: Window, tokenizer: Tokenizer, groups: Sequence[WordGroup]
+    work: Assignment, sounding: Sounding, tokenizer: Tokenizer, groups: Sequence[WordGroup]
 ) -> Asking[Found]:
     """The same as openai/whisper finds them, which times punctuation marks apart before it joins them to words."""
     parts = [_apart(group, tokenizer) for group in groups]
     flat = [part for own in parts for part in own]
-    weights = yield _attend(work, window, tokenizer, groups)
-    times = time_words_by_attention(flat, weights, window.n_frames)
+    weights = yield _attend(work, sounding.window, tokenizer, groups)
+    times = time_words_by_attention(flat, weights, sounding.window.n_frames)
     usual = median_duration(times)
     shortened = iter(shorten_long_words(flat, times, usual))
     found = []

@@ -39,6 +39,14 @@ class Voice:
         """Seconds of speech from `start` to `end`."""
         return seconds_within(self.regions, start, end)
 
+    def voiced_frames(self, start_frame: int, end_frame: int) -> npt.NDArray[np.bool_]:
+        """Whether there is speech in each mel frame from `start_frame` up to `end_frame`, (n_frames,)."""
+        moments = (np.arange(start_frame, end_frame) + 0.5) / FRAMES_PER_SECOND
+        voiced = np.zeros(len(moments), np.bool_)
+        for region in self.regions:
+            voiced |= (region.start <= moments) & (moments < region.end)
+        return voiced
+
     def first_sound(self) -> float:
         """Time of the first frame that is not surely silence; `end` when all is."""
         sounds = np.flatnonzero(self.probabilities >= SURE_SILENCE)
