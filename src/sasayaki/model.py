@@ -313,7 +313,7 @@ def load_model(
         backend: `openvino`, `torch`, or `auto`.
         precision: `float32`, `bfloat16`, `int8` (openvino), `float16` (torch), or `auto` for the fastest one that the
             processor supports.
-        threads: threads to use; None leaves it to the engine.
+        threads: threads to use; None takes one for each core that the process may use.
         local_files_only: never ask the hub.
         show_progress: show progress bars of downloads on stderr.
 

@@ -47,7 +47,7 @@ class ModelOptions:
     """Number format: `float32`, `bfloat16`, `int8`, `float16`; `auto` takes the fastest that keeps the words."""
 
     threads: int | None = None
-    """Number of processor threads; None or 0 leaves it to the engine."""
+    """Number of processor threads; None or 0 takes one for each core that the process may use."""
 
     local_files_only: Annotated[bool, FlagCreatePairsOff] = False
     """Never ask the network for a model."""

@@ -18,6 +18,7 @@ from sasayaki.inference.openvino_cache import CompiledGraph, GraphStore
 from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_projection
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov
 from sasayaki.inference.rows import RowLayout
+from sasayaki.inference.threads import limited_threads
 
 _COPY_STEPS = 16
 """Steps that an idle window may take part in for each window in use, before those in use are copied together.
@@ -34,7 +35,7 @@ class OpenVINOInference:
         checkpoint: the model; its weights are kept and must stay readable.
         precision: "float32" follows the weights exactly; "bfloat16" computes in bfloat16; "int8" also stores
             weights as int8; "auto" takes the fastest that the processor has.
-        threads: number of threads, or None for OpenVINO's choice.
+        threads: number of threads; None takes as many as `limited_threads` leaves, without a limit OpenVINO's choice.
         store: where compiled graphs are kept; None keeps none.
 
     Raises:
@@ -56,7 +57,7 @@ class OpenVINOInference:
         self._dims = checkpoint.dims
         self._plan = plan
         self._checkpoint = checkpoint
-        self._threads = threads
+        self._threads = limited_threads() if threads is None else threads
         self._store = store
         self._encoder = self._graph("encoder", build_encoder, ENCODER_GROUPS)
         self._projection = self._graph("projection", build_projection, ENCODER_GROUPS)

@@ -87,7 +87,8 @@ class PrecisionPlan:
     def compile_options(self, threads: int | None, groups: Int8Groups) -> dict[str, Any]:
         """Options of `compile_model` for latency on one stream.
 
-        The cache type is always given: the plug-in's own choice is u8, which moves logits by percents.
+        The cache type is always given: the plug-in's own choice is u8, which moves logits by percents. Threads are not
+        pinned: the plug-in pins those of every process to the same processors, where they wait for each other.
 
         Args:
             threads: number of threads, or None for the plug-in's choice.
@@ -97,6 +98,7 @@ class PrecisionPlan:
         options = {
             "PERFORMANCE_HINT": "LATENCY",
             "NUM_STREAMS": 1,
+            "ENABLE_CPU_PINNING": False,
             "INFERENCE_PRECISION_HINT": name,
             "KV_CACHE_PRECISION": name,
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": groups.activations if self.has_int8_weights else 0,

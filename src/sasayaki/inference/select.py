@@ -26,7 +26,7 @@ def create_inference(
             device that is not the processor, else openvino.
         device: `cpu`, `cuda`, …; `auto` is the processor with openvino, and what PyTorch finds with torch.
         precision: what the engine offers by that name; `auto` is its own choice.
-        threads: threads for one model; None is the engine's own choice.
+        threads: threads for one model; None takes one for each core that the process may use.
         identity: of the files that the checkpoint was read from, by which compiled graphs are kept on disk; None
             keeps none.
 
