@@ -10,7 +10,7 @@ import numpy as np
 import tiktoken
 
 from sasayaki.checkpoints.names import ModelDimensions
-from sasayaki.inference.base import Row
+from sasayaki.inference.base import Digest, Row
 from sasayaki.text.special_tokens import SpecialTokens
 from sasayaki.text.tokenizer import Tokenizer
 
@@ -100,7 +100,8 @@ class ScriptedInference:
     """An engine whose logits are a function of the audio and of the tokens fed so far.
 
     The name of an audio is what `name_audio` makes of its mel. Every call is kept: `encoded` has the mels,
-    `calls` the rows with their histories. `n_open` counts sessions that were not closed.
+    `calls` the rows with their histories. `n_open` counts sessions that were not closed. With `n_likeliest`, sessions
+    give digests of so many tokens.
     """
 
     def __init__(
@@ -111,8 +112,10 @@ class ScriptedInference:
         n_text_ctx: int = 448,
         n_vocab: int = N_VOCAB,
         is_multilingual: bool = True,
+        n_likeliest: int = 0,
     ) -> None:
         self.script = script
+        self.n_likeliest = n_likeliest
         self.name_audio = name_audio
         self.dims = _Dimensions.of(dimensions(n_vocab, n_text_ctx), is_multilingual)
         self.encoded: list[np.ndarray] = []
@@ -128,7 +131,7 @@ class ScriptedInference:
 
     def start(self) -> ScriptedSession:
         self.n_open += 1
-        return ScriptedSession(self)
+        return DigestingScriptedSession(self) if self.n_likeliest else ScriptedSession(self)
 
 
 class ScriptedSession:
@@ -168,6 +171,25 @@ class ScriptedSession:
         if self._is_open:
             self._inference.n_open -= 1
         self._is_open = False
+
+
+class DigestingScriptedSession(ScriptedSession):
+    """A session that also says what its logits are like."""
+
+    def forward(self, rows: Sequence[Row]) -> np.ndarray:
+        logits = super().forward(rows)
+        self._digest = digest_of(logits, self._inference.n_likeliest)
+        return logits
+
+    def digest(self) -> Digest:
+        return self._digest
+
+
+def digest_of(logits: np.ndarray, n_likeliest: int = 64) -> Digest:
+    """The digest of logits (n_batch, n_read, n_vocab), in the most obvious way; of equals, the last comes first."""
+    order = np.argsort(logits, axis=-1, kind="stable")[..., ::-1][..., :n_likeliest]
+    norms = np.log(np.exp(logits.astype(np.float64)).sum(-1)).astype(np.float32)
+    return Digest(norms, order, np.take_along_axis(logits, order, -1))
 
 
 class _Dimensions(ModelDimensions):

@@ -79,11 +79,17 @@ def random_options(draw: random.Random, *, n_text_ctx: int = 448, language: str 
     )
 
 
-def decoder_of(script: Script, *, tokenizer: Tokenizer = SMALL_TOKENIZER, n_text_ctx: int = 448) -> Decoder:
+def decoder_of(
+    script: Script, *, tokenizer: Tokenizer = SMALL_TOKENIZER, n_text_ctx: int = 448, n_likeliest: int = 0
+) -> Decoder:
     """A decoder over a script; `-1` stands for the tokenizer's non-speech tokens."""
     special = tokenizer.special
     inference = ScriptedInference(
-        script, n_text_ctx=n_text_ctx, n_vocab=special.n_vocab, is_multilingual=special.is_multilingual
+        script,
+        n_text_ctx=n_text_ctx,
+        n_vocab=special.n_vocab,
+        is_multilingual=special.is_multilingual,
+        n_likeliest=n_likeliest,
     )
     return Decoder(inference, tokenizer)
 

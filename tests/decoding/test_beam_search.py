@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sasayaki.decoding.beam_search import BeamSearchDecoder
-from sasayaki.decoding.search import Beam, Candidate, SearchState
+from sasayaki.decoding.search import Beam, Candidates, SearchState
 from sasayaki.errors import OptionError
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult
@@ -201,13 +201,10 @@ def test_beams_that_nothing_may_follow_are_dropped_and_the_last_ones_kept() -> N
 def test_a_step_makes_a_new_state_and_leaves_the_old_one() -> None:
     search = BeamSearchDecoder(EOT, beam_size=2)
     state = SearchState(beams=(Beam((A,), sum_logprob=-1.0), Beam((B,), sum_logprob=-1.2)), sources=(0, 0))
+    tokens = np.array([(A, EOT, B), (C, EOT, B)])
+    logprobs = np.array([(-0.1, -0.2, -3.0), (-0.1, -2.0, -math.inf)])
 
-    class Offers:
-        def row(self, index: int) -> list[Candidate]:
-            offers = [(A, -0.1), (EOT, -0.2), (B, -3.0)] if index == 0 else [(C, -0.1), (EOT, -2.0)]
-            return [Candidate(token, logprob, logprob) for token, logprob in offers]
-
-    after = search.advance(state, Offers())
+    after = search.advance(state, Candidates(tokens, logprobs, logprobs))
     assert [(beam.tokens, source) for beam, source in zip(after.beams, after.sources, strict=True)] == [
         ((A, A), 0),
         ((B, C), 1),

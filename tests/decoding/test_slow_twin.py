@@ -40,7 +40,8 @@ def check_case(case: int) -> None:
     options = random_options(draw, n_text_ctx=n_text_ctx, language="en" if not is_multilingual else "de")
     if not is_multilingual and options.task == "translate":
         return
-    decoder = decoder_of(script, tokenizer=tokenizer, n_text_ctx=n_text_ctx)
+    n_likeliest = 200 if case % 2 else 0  # with and without what an engine knows about its logits
+    decoder = decoder_of(script, tokenizer=tokenizer, n_text_ctx=n_text_ctx, n_likeliest=n_likeliest)
     where = f"case {case}: {options}"
     try:
         expected = SlowDecoder(script, 0.0, tokenizer, options, n_text_ctx).run()

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 
 from sasayaki.checkpoints.names import Checkpoint
 from sasayaki.errors import BackendError, OptionError
-from sasayaki.inference.base import AudioFeatures, Row
+from sasayaki.inference.base import AudioFeatures, DigestingSession, Row
 from sasayaki.inference.openvino_audio import Audience
 from sasayaki.inference.openvino_backend import OpenVINOInference
+from tests.fakes import digest_of
 from tests.inference.engine_checks import Plan, PlannedRow, TwinChecker, assert_close, plans
 from tests.models import random_checkpoint, random_mel, tiny_dims
 from tests.reference.numpy_whisper import NumpyWhisper
@@ -297,3 +298,18 @@ def test_a_missing_openvino_names_the_command_that_installs_it(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(BackendError, match="pip install openvino"):
         importlib.import_module("sasayaki.inference.openvino_backend")
+
+
+@pytest.mark.parametrize("n_vocab", [None, 51866], ids=["a small vocabulary", "large-v3's"])
+def test_digests_say_what_the_logits_are(n_vocab: int | None) -> None:
+    dims = DIMS if n_vocab is None else tiny_dims(n_vocab=n_vocab)
+    inference = OpenVINOInference(random_checkpoint(dims), precision="float32", threads=1)
+    (audio,) = inference.encode(MEL[:1])
+    session = inference.start()
+    logits = session.forward([Row(audio, (1, 2, 3), read=(0, -1)), Row(audio, (4,))])
+    assert isinstance(session, DigestingSession)
+    found, expected = session.digest(), digest_of(logits)
+    assert_close(found.norms, expected.norms)
+    assert found.logits.tolist() == expected.logits.tolist()
+    assert np.take_along_axis(logits, found.tokens.astype(np.int64), -1).tolist() == found.logits.tolist()
+    assert logits.shape[-1] == dims.n_vocab

@@ -40,7 +40,7 @@ def test_the_second_engine_compiles_nothing_and_gives_the_same_logits(
     plain = decode(None)
     store = GraphStore(tmp_path / "new" / "graphs", "weights")
     first = decode(store)
-    assert len(list(store.folder.iterdir())) == 3
+    assert len(list(store.folder.iterdir())) == 4
     forbid_compiling(monkeypatch)
     np.testing.assert_array_equal(decode(store), first)
     np.testing.assert_array_equal(first, plain)
@@ -49,7 +49,7 @@ def test_the_second_engine_compiles_nothing_and_gives_the_same_logits(
 def test_other_weights_have_graphs_of_their_own(tmp_path: Path) -> None:
     decode(GraphStore(tmp_path, "weights"))
     decode(GraphStore(tmp_path, "other weights"))
-    assert len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.iterdir())) == 8
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 5000, None])
@@ -104,7 +104,7 @@ def test_engines_that_start_at_once_share_a_folder(tmp_path: Path) -> None:
         thread.join()
     assert len(found) == 4
     assert all((logits == expected).all() for logits in found)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".graph"] * 3
+    assert [path.suffix for path in tmp_path.iterdir()] == [".graph"] * 4
 
 
 def test_graphs_that_were_not_used_for_the_longest_time_make_room(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import itemgetter
+
+import numpy as np
 
 from sasayaki.decoding.arrays import top_k
 from sasayaki.decoding.search import Beam, Candidates, SearchState
@@ -36,24 +37,28 @@ class BeamSearchDecoder:
         self._beam_size = beam_size
         self._max_finished = round(beam_size * patience)
 
+    @property
+    def n_candidate(self) -> int:
+        """`beam_size` + 1: enough if all rows were the same and one of them ended."""
+        return self._beam_size + 1
+
     def propose(self, logits: Array, state: SearchState) -> Array:
         """The `beam_size` + 1 likeliest tokens of each row."""
-        return top_k(logits, self._beam_size + 1)
+        return top_k(logits, self.n_candidate)
 
     def advance(self, state: SearchState, candidates: Candidates) -> SearchState:
         """Keep the best; the order among equals is that of rows, then of candidates."""
-        offers = [
-            (beam.sum_score + candidate.logprob + candidate.bonus, row, candidate)
-            for row, beam in enumerate(state.beams)
-            for candidate in candidates.row(row)
-        ]
-        if not offers:
+        sums = np.array([beam.sum_score for beam in state.beams])
+        scores = (sums[:, None] + candidates.scores()).ravel()
+        offers = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores > -np.inf)]
+        if not len(offers):
             beams = tuple(replace(beam, stop="dead") for beam in state.beams)
             return replace(state, beams=beams, is_done=True)
-        offers.sort(key=itemgetter(0), reverse=True)
         living: list[tuple[int, Beam]] = []
         finished = list(state.finished)
-        for _, row, candidate in offers:
+        for offer in offers.tolist():
+            row, place = divmod(offer, candidates.tokens.shape[1])
+            candidate = candidates.at(row, place)
             if candidate.token != self._eot:
                 living.append((row, state.beams[row].extend(candidate)))
                 if len(living) == self._beam_size:

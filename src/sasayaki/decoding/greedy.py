@@ -32,6 +32,11 @@ class GreedyDecoder:
         seeds = np.random.SeedSequence(seed).spawn(n_group)
         self._draws = np.stack([np.random.default_rng(own).random(n_steps) for own in seeds])
 
+    @property
+    def n_candidate(self) -> int | None:
+        """One, unless tokens are drawn."""
+        return 1 if self._temperature == 0 else None
+
     def propose(self, logits: Array, state: SearchState) -> Array:
         """The one token of each row; in the first step, when all samples share a row, one for each sample."""
         if self._temperature == 0:

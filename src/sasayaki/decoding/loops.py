@@ -43,9 +43,10 @@ def find_loop(tokens: Sequence[int], timestamp_begin: int) -> Loop | None:
 
     Timestamps do not break a loop and are no part of it. A loop has at least `MIN_REPEATS` turns and `MIN_TOKENS`
     text tokens: how many turns it takes depends on the length of a turn, 32 of one token, 11 of three, 4 of eight or
-    more. Costs one comparison for each possible period where there is none.
+    more. Costs next to nothing where the last token is no frequent one.
     """
-    if len(tokens) < MIN_TOKENS:
+    last = next((token for token in reversed(tokens) if token < timestamp_begin), None)
+    if len(tokens) < MIN_TOKENS or last is None or tokens.count(last) < MIN_REPEATS:
         return None
     text = [token for token in tokens if token < timestamp_begin]
     for period in range(1, len(text) // MIN_REPEATS + 1):
@@ -104,6 +105,11 @@ class LoopBreaker:
     def __init__(self, decoder: TokenDecoder, timestamp_begin: int) -> None:
         self._decoder = decoder
         self._timestamp_begin = timestamp_begin
+
+    @property
+    def n_candidate(self) -> int | None:
+        """That of the other search."""
+        return self._decoder.n_candidate
 
     def propose(self, logits: Array, state: SearchState) -> Array:
         """The candidates of the other search."""

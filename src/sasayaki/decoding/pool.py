@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from sasayaki.decoding.task import DecodingTask
-from sasayaki.inference.base import DecoderSession, Inference, Row
+from sasayaki.inference.base import DecoderSession, DigestingSession, Inference, Row
 from sasayaki.results import DecodingResult
 
 _JOINING_TOKENS = 8
@@ -86,9 +86,10 @@ class _Group:
         self.n_columns += max(len(row.tokens) for _, rows in self.turns for row in rows)
         offsets = [0, *accumulate(len(rows) for _, rows in self.turns)]
         # All candidates are computed before the first one is read: a device is waited for once a step.
+        digest = self.session.digest() if isinstance(self.session, DigestingSession) else None
         proposals = [
-            task.propose(logits[offset : offset + len(rows)])
-            for (task, rows), offset in zip(self.turns, offsets, strict=False)
+            task.propose(logits[start:stop], digest and digest.rows(start, stop))
+            for (task, _), (start, stop) in zip(self.turns, pairwise(offsets), strict=True)
         ]
         stepped = [
             (task, _shift_sources(task.advance(proposal), offset))

@@ -62,6 +62,11 @@ class ScoredBeamSearchDecoder:
         self._ranker = ranker
         self._rules = rules
 
+    @property
+    def n_candidate(self) -> int | None:
+        """`beam_size` + 1, unless the end token is always among the candidates."""
+        return None if self._rules.ends == "all" else self._rules.beam_size + 1
+
     def propose(self, logits: Array, state: SearchState) -> Array:
         """The `beam_size` + 1 likeliest tokens of each row, and the end token where all ends are accepted."""
         tokens = top_k(logits, self._rules.beam_size + 1)

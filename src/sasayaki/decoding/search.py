@@ -77,6 +77,16 @@ class Candidates:
     raw_logprobs: npt.NDArray[Any]
     bonuses: npt.NDArray[Any] | None = None
 
+    def scores(self) -> npt.NDArray[np.float64]:
+        """What a search adds to the score of a row for each candidate, (n_batch, n_candidate); -inf for none."""
+        scores = self.logprobs.astype(np.float64)
+        return scores if self.bonuses is None else scores + self.bonuses
+
+    def at(self, row: int, place: int) -> Candidate:
+        """One candidate of a row."""
+        arrays = (self.tokens, self.logprobs, self.raw_logprobs, *(() if self.bonuses is None else (self.bonuses,)))
+        return Candidate(*(array.item(row, place) for array in arrays))
+
     def row(self, index: int) -> list[Candidate]:
         """The candidates of one row that the filters left possible."""
         arrays = (self.tokens, self.logprobs, self.raw_logprobs, *(() if self.bonuses is None else (self.bonuses,)))
@@ -103,6 +113,11 @@ class SearchState:
 
 class TokenDecoder(Protocol):
     """Chooses the next tokens. Holds no state of its own: a step makes a new SearchState."""
+
+    @property
+    def n_candidate(self) -> int | None:
+        """How many of the likeliest tokens `propose` takes of each row; None when it chooses otherwise."""
+        ...
 
     def propose(self, logits: Array, state: SearchState) -> Array:
         """Ids of the candidates of each row, (n_batch, n_candidate), from filtered logits (n_batch, n_vocab).

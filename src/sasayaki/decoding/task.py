@@ -18,9 +18,10 @@ from sasayaki.decoding.ranker import MaximumLikelihoodRanker
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.search import Beam, Candidates, SearchState
+from sasayaki.decoding.shortcut import Shortcut
 from sasayaki.decoding.token_decoders import build_token_decoder
 from sasayaki.errors import BackendError, OptionError
-from sasayaki.inference.base import Array, AudioFeatures, Row
+from sasayaki.inference.base import Array, AudioFeatures, Digest, Row
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Hypothesis
 from sasayaki.text.tokenizer import Tokenizer
@@ -96,6 +97,8 @@ class DecodingTask:
         self._state = SearchState()
         self._n_steps = 0
         self._no_speech_prob = math.nan
+        has_scorers, n_candidate = bool(self._scorers), self._decoder.n_candidate
+        self._shortcut = None if has_scorers else Shortcut.of(self._filters, tokenizer, n_candidate, n_vocab)
         self._recorder = tracer and tracer.begin(audio, tokenizer, options, self._initial, language_probs)
         if self._recorder:
             self._filters = self._recorder.watch(self._filters)
@@ -109,26 +112,46 @@ class DecodingTask:
         """The first row to feed; all beams and samples grow from it."""
         return [Row(self._audio, self._initial.tokens, read=(self._initial.sot_index, -1))]
 
-    def propose(self, logits: Array) -> Proposal:
-        """Filter the logits of this task's rows, (n_batch, n_read, n_vocab), in place, and pick candidates."""
-        raw = logits[:, -1]
-        filtered = raw + 0  # a copy, whatever the array type
+    def propose(self, logits: Array, digest: Digest | None = None) -> Proposal:
+        """Pick candidates from the logits of this task's rows, (n_batch, n_read, n_vocab).
+
+        With their digest, candidates are found from few logits where the filters are the default ones.
+        """
         sampled = [beam.tokens for beam in self._state.beams]
-        with np.errstate(over="ignore", invalid="ignore"):  # `advance` finds what is not a number
-            for logit_filter in self._filters:
-                logit_filter.apply(filtered, sampled)
-            raw_norms, norms = norms_before_and_after(raw, filtered)
-            scores = self._scores(filtered, norms[:, None], sampled) if self._scorers else filtered
-            tokens = self._decoder.propose(scores, self._state)
-            logprobs = take_columns(filtered, tokens) - norms[:, None]
-            return Proposal(
-                tokens,
-                logprobs,
-                take_columns(raw, tokens) - raw_norms[:, None],
-                raw_norms,
-                None if self._n_steps else self._no_speech(logits[0, 0]),
-                take_columns(scores, tokens) - logprobs if self._scorers else None,
-            )
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # `advance` finds what is not a number
+            few = digest and self._propose_from_few(logits, digest, sampled)
+            if few and self._recorder:
+                self._filtered(logits[:, -1], sampled)  # only to be watched
+            return few or self._propose_from_all(logits, sampled)
+
+    def _propose_from_few(self, logits: Array, digest: Digest, sampled: Sequence[tuple[int, ...]]) -> Proposal | None:
+        found = self._shortcut and self._shortcut.likeliest(logits, digest, sampled)
+        if not found:
+            return None
+        norms = digest.norms[:, -1]
+        return Proposal(
+            found.tokens,
+            found.logits - found.norms[:, None],
+            found.logits - norms[:, None],
+            norms,
+            None if self._n_steps else self._no_speech(logits[0, 0], digest.norms[0, 0]),
+        )
+
+    def _propose_from_all(self, logits: Array, sampled: Sequence[tuple[int, ...]]) -> Proposal:
+        raw = logits[:, -1]
+        filtered = self._filtered(raw, sampled)
+        raw_norms, norms = norms_before_and_after(raw, filtered)
+        scores = self._scores(filtered, norms[:, None], sampled) if self._scorers else filtered
+        tokens = self._decoder.propose(scores, self._state)
+        logprobs = take_columns(filtered, tokens) - norms[:, None]
+        return Proposal(
+            tokens,
+            logprobs,
+            take_columns(raw, tokens) - raw_norms[:, None],
+            raw_norms,
+            None if self._n_steps else self._no_speech(logits[0, 0], logsumexp(logits[0, 0])),
+            take_columns(scores, tokens) - logprobs if self._scorers else None,
+        )
 
     def advance(self, proposal: Proposal) -> list[Row]:
         """Take one step of the search; the rows to feed next, none when the decode is over.
@@ -174,6 +197,13 @@ class DecodingTask:
             self._recorder.finish(result)
         return result
 
+    def _filtered(self, raw: Array, sampled: Sequence[tuple[int, ...]]) -> Array:
+        """What the filters make of logits (n_batch, n_vocab), in a new array."""
+        filtered = raw + 0  # a copy, whatever the array type
+        for logit_filter in self._filters:
+            logit_filter.apply(filtered, sampled)
+        return filtered
+
     def _scores(self, filtered: Array, norms: Array, sampled: Sequence[tuple[int, ...]]) -> Array:
         """What the search compares: log-probabilities after the filters, changed by the scorers."""
         scores = filtered - norms
@@ -212,10 +242,9 @@ class DecodingTask:
             words=score_words(tokens, logprobs, mean_logprob, self._tokenizer),
         )
 
-    def _no_speech(self, logits: Array) -> Array:
-        """Probability of the no-speech token from raw logits (n_vocab,)."""
-        difference = logits[self._tokenizer.no_speech] - logsumexp(logits)
-        return math.e**difference
+    def _no_speech(self, logits: Array, norm: Array) -> Array:
+        """Probability of the no-speech token from raw logits (n_vocab,) and their log-sum-exp."""
+        return math.e ** (logits[self._tokenizer.no_speech] - norm)
 
 
 def compression_ratio(text: str) -> float:

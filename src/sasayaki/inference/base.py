@@ -46,6 +46,26 @@ class Row:
     read: tuple[int, ...] = (-1,)
 
 
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What an engine finds out about logits while it has them at hand.
+
+    Attributes:
+        norms: log-sum-exp of the logits at each position, (n_batch, n_read) float32.
+        tokens: the likeliest tokens at each position, (n_batch, n_read, n_likeliest) integers.
+        logits: theirs, highest first, (n_batch, n_read, n_likeliest) float32. No other token has a higher one than the
+            last of them; among equals, tokens come in any order.
+    """
+
+    norms: Array
+    tokens: Array
+    logits: Array
+
+    def rows(self, start: int, stop: int) -> Digest:
+        """What belongs to some of the rows."""
+        return Digest(self.norms[start:stop], self.tokens[start:stop], self.logits[start:stop])
+
+
 class DecoderSession(Protocol):
     """A running decode with its key and value cache. Not for use by two threads at a time."""
 
@@ -59,6 +79,15 @@ class DecoderSession(Protocol):
 
     def close(self) -> None:
         """Free the cache. Safe to call twice; `forward` afterwards raises RuntimeError."""
+        ...
+
+
+@runtime_checkable
+class DigestingSession(Protocol):
+    """What a session may offer beside `DecoderSession`, so that a step need not look at all logits."""
+
+    def digest(self) -> Digest:
+        """Of the logits that the last call of `forward` has returned, before anybody changes them."""
         ...
 
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions, Weights
 from sasayaki.errors import OptionError
-from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
+from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Digest, Row
 from sasayaki.inference.openvino_alignment import build_alignment
 from sasayaki.inference.openvino_audio import Audience, EncodedBatch, OpenVINOFeatures, Seating
 from sasayaki.inference.openvino_cache import CompiledGraph, GraphStore
-from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_projection
+from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_head, build_projection
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov
 from sasayaki.inference.rows import RowLayout
 from sasayaki.inference.threads import limited_threads
@@ -62,6 +62,7 @@ class OpenVINOInference:
         self._encoder = self._graph("encoder", build_encoder, ENCODER_GROUPS)
         self._projection = self._graph("projection", build_projection, ENCODER_GROUPS)
         self._decoder = self._graph("decoder", build_decoder, DECODER_GROUPS)
+        self._head = self._graph("head", build_head, DECODER_GROUPS, plan.of_head())
         self._embedding = _Embedding(checkpoint.weights)
         self._alignments: dict[tuple[tuple[int, int], ...], CompiledGraph] = {}
 
@@ -116,7 +117,7 @@ class OpenVINOInference:
 
     def start(self) -> DecoderSession:
         """Begin a decode with an empty cache."""
-        return OpenVINOSession(self._decoder, self._embedding, self._dims)
+        return OpenVINOSession(self._decoder, self._head, self._embedding, self._dims)
 
     def cross_attention(
         self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
@@ -139,9 +140,16 @@ class OpenVINOInference:
         _run(request)
         return np.array(request.get_tensor("weights").data)
 
-    def _graph(self, name: str, build: Callable[[Checkpoint, PrecisionPlan], Any], groups: Int8Groups) -> CompiledGraph:
-        options = self._plan.compile_options(self._threads, groups)
-        return CompiledGraph(name, partial(build, self._checkpoint, self._plan), options, self._store)
+    def _graph(
+        self,
+        name: str,
+        build: Callable[[Checkpoint, PrecisionPlan], Any],
+        groups: Int8Groups,
+        plan: PrecisionPlan | None = None,
+    ) -> CompiledGraph:
+        plan = plan or self._plan
+        options = plan.compile_options(self._threads, groups)
+        return CompiledGraph(name, partial(build, self._checkpoint, plan), options, self._store)
 
     def _project(self, features: npt.NDArray[np.float32]) -> list[AudioFeatures]:
         n_audio, n_ctx, _ = features.shape
@@ -162,10 +170,13 @@ class OpenVINOInference:
 
 
 class OpenVINOSession:
-    """A running decode: an infer request whose state is the cache, and where the rows are in it."""
+    """A running decode: an infer request whose state is the cache, where the rows are in it, and one of the head."""
 
-    def __init__(self, decoder: CompiledGraph, embedding: _Embedding, dims: ModelDimensions) -> None:
+    def __init__(
+        self, decoder: CompiledGraph, head: CompiledGraph, embedding: _Embedding, dims: ModelDimensions
+    ) -> None:
         self._decoder = decoder
+        self._head = head.create_infer_request()
         self._embedding = embedding
         self._dims = dims
         self._layout = RowLayout.empty()
@@ -190,14 +201,20 @@ class OpenVINOSession:
         audience = self._attend(set(audios), is_fresh=layout.n_past == 0)
         self._feed(layout, audience.seat(audios))
         _run(self._request)
+        self._head.set_tensor("states", self._request.get_tensor("states"))
+        _run(self._head)
         self._layout = layout
-        logits: npt.NDArray[np.float32] = self._request.get_tensor("logits").data
+        logits: npt.NDArray[np.float32] = self._head.get_tensor("logits").data[..., : self._dims.n_vocab]
         return logits
+
+    def digest(self) -> Digest:
+        """Of the logits that the last call of `forward` has returned. See `DigestingSession`."""
+        return Digest(*(self._head.get_tensor(name).data for name in ("norms", "tokens", "likeliest")))
 
     def close(self) -> None:
         """Free the cache. Safe to call twice; `forward` afterwards raises RuntimeError."""
         self._is_closed = True
-        self._request = self._audience = None
+        self._request = self._head = self._audience = None
 
     def _attend(self, audios: set[OpenVINOFeatures], *, is_fresh: bool) -> Audience:
         """Bind the keys and values of the audios when they or the request are new, or too many others are bound.

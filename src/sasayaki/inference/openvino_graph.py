@@ -1,4 +1,4 @@
-"""The three graphs of a Whisper model in OpenVINO: encoder, projection of its output, decoder with a cache.
+"""The four graphs of a Whisper model in OpenVINO: encoder, projection of its output, decoder with a cache, head.
 
 Weight names and what each layer computes are openai/whisper's; the shapes of inputs and outputs are stated at
 each builder. A dimension of -1 may differ from call to call.
@@ -25,6 +25,12 @@ from sasayaki.inference.openvino_layers import (
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, PrecisionPlan, ops, ov
 
 _HEADS_FIRST = (0, 2, 1, 3)
+
+N_LIKELIEST = 64
+"""Tokens in a digest: candidates, suppressed tokens and timestamps among them, are hardly ever more."""
+
+_GROUP = 64
+"""Neighbouring logits of which the largest is found first."""
 
 
 def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
@@ -69,22 +75,67 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
 
 
 def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
-    """One call of the decoder: new tokens of all rows to logits, with the self-attention cache as state.
+    """One call of the decoder's blocks: new tokens of all rows to what the head reads, with the cache as state.
 
     Inputs:
         embedded: token plus positional embeddings, (n_batch, n_new, n_text_state) float32. They are looked up
             outside, where the tables may stay in a memory map.
         mask: (n_batch, 1, n_new, n_past + n_new) float32, added to the scores of self-attention.
         sources: line of the cache that each row takes over, (n_batch,) int32.
-        read: columns whose logits are wanted, (n_batch, n_read) int64.
+        read: columns whose outputs are wanted, (n_batch, n_read) int64.
         seats: row that sits at each place of each audio, (n_audio, n_group) int64. Audios with fewer rows
             than others repeat one.
         places: place of each row in the flattened seats, (n_batch,) int64.
         keys.0, values.0, …: outputs of the projection.
 
-    Output: logits, (n_batch, n_read, n_vocab) float32.
+    Output: states, (n_batch, n_read, n_text_state) float32.
     """
     return _DecoderBuilder(checkpoint, plan).build()
+
+
+def build_head(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
+    """The decoder's outputs, states (n_batch, n_read, n_text_state) float32, to logits and their `Digest`.
+
+    Outputs: logits (n_batch, n_read, at least n_vocab), those behind the vocabulary are far below all others; norms
+    (n_batch, n_read); tokens int32 and likeliest, both (n_batch, n_read, `N_LIKELIEST`); float32 unless said.
+    """
+    dims = checkpoint.dims
+    layers = Layers(checkpoint.weights, plan, DECODER_GROUPS)
+    states = parameter("states", [-1, -1, dims.n_text_state])
+    padding = -dims.n_vocab % _GROUP
+    matrix = np.pad(layers.array("decoder.token_embedding.weight"), ((0, padding), (0, 0)))
+    bias = np.zeros(dims.n_vocab + padding, np.float32)
+    bias[dims.n_vocab :] = np.finfo(np.float32).min
+    logits = ops.matmul(layers.layer_norm(states, "decoder.ln"), layers.matrix(matrix), False, True)
+    logits = ops.add(logits, constant(bias))
+
+    groups = ops.reshape(logits, constant(np.array([0, 0, -1, _GROUP])), True)
+    last = constant(np.array([-1]))
+    peaks = ops.reduce_max(groups, last, False)
+    peak = ops.reduce_max(peaks, last, True)
+    sums = ops.reduce_sum(ops.exp(ops.subtract(logits, peak)), last, False)
+    norms = ops.add(ops.log(sums), ops.squeeze(peak, last))
+    n_best = min(N_LIKELIEST, (dims.n_vocab + padding) // _GROUP)
+    outputs = {"logits": logits, "norms": norms, **_likeliest(groups, peaks, n_best)}
+    return ov.Model([result(node, name, None) for name, node in outputs.items()], [states], "head")
+
+
+def _likeliest(groups: Node, peaks: Node, n_best: int) -> dict[str, Node]:
+    """The `N_LIKELIEST` largest logits and their tokens; they are in the `n_best` groups with the highest peaks."""
+    axis, size = constant(np.array(2, np.int32)), constant(np.array(_GROUP, np.int32))
+    best = _largest(peaks, n_best).output(1)
+    entries = ops.reshape(ops.gather(groups, best, axis, 2), constant(np.array([0, 0, -1])), True)
+    found = _largest(entries, N_LIKELIEST)
+    places = ops.divide(found.output(1), size)
+    inner = ops.subtract(found.output(1), ops.multiply(places, size))
+    tokens = ops.add(ops.multiply(ops.gather(best, places, axis, 2), size), inner)
+    return {"tokens": tokens, "likeliest": found.output(0)}
+
+
+def _largest(x: Node, number: int) -> Node:
+    """The largest entries of the last axis, largest first, and their places."""
+    count = constant(np.array(number, np.int32))
+    return ops.topk(x, count, -1, "max", "value", index_element_type=ov.Type.i32)
 
 
 class _DecoderBuilder:
@@ -120,10 +171,8 @@ class _DecoderBuilder:
             x = ops.add(x, self._self_attention(layers.layer_norm(x, f"{block}.attn_ln"), layer))
             x = ops.add(x, self._cross_attention(layers.layer_norm(x, f"{block}.cross_attn_ln"), layer))
             x = layers.mlp(x, block)
-        x = ops.gather(x, self._read, constant(np.array(1)), 1)
-        x = layers.layer_norm(x, "decoder.ln")
-        logits = ops.matmul(x, layers.matrix(layers.array("decoder.token_embedding.weight")), False, True)
-        return ov.Model([result(logits, "logits", ov.Type.f32)], self._sinks, self._parameters, "decoder")
+        states = ops.gather(x, self._read, constant(np.array(1)), 1)
+        return ov.Model([result(states, "states", ov.Type.f32)], self._sinks, self._parameters, "decoder")
 
     def _self_attention(self, h: Node, layer: int) -> Node:
         """The plug-in fuses state, gather, concatenation and attention of this form into one node."""

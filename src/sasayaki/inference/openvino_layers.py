@@ -114,8 +114,8 @@ def parameter(name: str, shape: Sequence[int], element_type: Any = None) -> Any:
 
 
 def result(node: Node, name: str, element_type: Any) -> Any:
-    """An output of the graph, in this type."""
-    if element_type != ov.Type.f32:
+    """An output of the graph, in this type; None leaves it as it is."""
+    if element_type not in (None, ov.Type.f32):
         node = ops.convert(node, element_type)
     made = ops.result(node)
     made.output(0).set_names({name})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sasayaki.errors import BackendError, OptionError
@@ -78,6 +78,13 @@ class PrecisionPlan:
                 f"{', '.join(sorted(capabilities))}); use precision='auto' or 'float32'"
             )
         return cls(has_int8_weights=has_int8 and precision != "bfloat16", is_bfloat16=has_bfloat16)
+
+    def of_head(self) -> PrecisionPlan:
+        """The plan of the logits: where products are of int8, what comes out of them is not rounded to bfloat16.
+
+        Logits lie between 10 and 30, where bfloat16 has steps of 0.06 and 0.12.
+        """
+        return replace(self, is_bfloat16=self.is_bfloat16 and not self.has_int8_weights)
 
     @property
     def element_type(self) -> Any:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from sasayaki.decoding.arrays import like
 from sasayaki.errors import OptionError
@@ -19,13 +20,13 @@ class _Ban:
     """Adds 0 or -inf to every logit: one pass over the vocabulary however many tokens are banned."""
 
     def __init__(self, tokens: Iterable[int], n_vocab: int) -> None:
-        self._mask = np.zeros(n_vocab, np.float32)
-        self._mask[list(tokens)] = -math.inf
+        self.mask = np.zeros(n_vocab, np.float32)
+        self.mask[list(tokens)] = -math.inf
         self._native: Array = None
 
     def apply(self, logits: Array) -> None:
         if self._native is None:
-            self._native = like(self._mask, logits)
+            self._native = like(self.mask, logits)
         logits += self._native
 
 
@@ -46,6 +47,11 @@ class SuppressTokens:
 
     def __init__(self, tokens: Iterable[int], n_vocab: int) -> None:
         self._ban = _Ban(tokens, n_vocab)
+
+    @property
+    def mask(self) -> npt.NDArray[np.float32]:
+        """What is added to the logits, (n_vocab,): -inf for the banned tokens, else 0."""
+        return self._ban.mask
 
     def apply(self, logits: Array, sampled: Sequence[tuple[int, ...]]) -> None:
         """Mask `logits` (n_batch, n_vocab) in place."""

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from array_api_compat import array_namespace
 
 from sasayaki.decoding.arrays import forbid_where, logsumexp
 from sasayaki.inference.base import Array
 from sasayaki.text.tokenizer import Tokenizer
+
+
+class Allowed(NamedTuple):
+    """The tokens that may follow a hypothesis, as far as its own tokens say.
+
+    Attributes:
+        others: first of the tokens before the timestamps that may follow; all behind it may, but `<|notimestamps|>`.
+        first: first timestamp that may follow.
+        stop: first one behind the last that may.
+    """
+
+    others: int
+    first: int
+    stop: int
 
 
 class ApplyTimestampRules:
@@ -32,33 +47,29 @@ class ApplyTimestampRules:
         self._eot = tokenizer.eot
         self._max_initial_index = max_initial_index
 
+    def allowed(self, tokens: tuple[int, ...], n_vocab: int) -> Allowed:
+        """What rules 2 to 4 leave behind the sampled `tokens`."""
+        begin = self._begin
+        if not tokens:
+            limit = n_vocab if self._max_initial_index is None else begin + self._max_initial_index + 1
+            return Allowed(begin, begin, min(limit, n_vocab))
+        ends_with_timestamp = tokens[-1] >= begin
+        if ends_with_timestamp and (len(tokens) < 2 or tokens[-2] >= begin):
+            return Allowed(0, n_vocab, n_vocab)
+        if ends_with_timestamp:
+            return Allowed(self._eot, tokens[-1], n_vocab)
+        last = next((token for token in reversed(tokens) if token >= begin), begin - 1)
+        return Allowed(0, last + 1, n_vocab)
+
     def apply(self, logits: Array, sampled: Sequence[tuple[int, ...]]) -> None:
         """Mask `logits` (n_batch, n_vocab) in place."""
         logits[:, self._no_timestamps] = -math.inf
         for row, tokens in enumerate(sampled):
-            if tokens:
-                self._keep_pairs_and_order(logits[row], tokens)
-            else:
-                self._start_with_timestamp(logits[row])
+            others, first, stop = self.allowed(tokens, logits.shape[-1])
+            logits[row, :others] = -math.inf
+            logits[row, self._begin : first] = -math.inf
+            logits[row, stop:] = -math.inf
         self._prefer_likely_timestamps(logits)
-
-    def _start_with_timestamp(self, logits: Array) -> None:
-        logits[: self._begin] = -math.inf
-        if self._max_initial_index is not None:
-            logits[self._begin + self._max_initial_index + 1 :] = -math.inf
-
-    def _keep_pairs_and_order(self, logits: Array, tokens: tuple[int, ...]) -> None:
-        begin = self._begin
-        ends_with_timestamp = tokens[-1] >= begin
-        is_pair = ends_with_timestamp and (len(tokens) < 2 or tokens[-2] >= begin)
-        if is_pair:
-            logits[begin:] = -math.inf
-        elif ends_with_timestamp:
-            logits[: self._eot] = -math.inf
-        last = next((token for token in reversed(tokens) if token >= begin), None)
-        if last is not None:
-            may_repeat = ends_with_timestamp and not is_pair
-            logits[begin : last if may_repeat else last + 1] = -math.inf
 
     def _prefer_likely_timestamps(self, logits: Array) -> None:
         xp = array_namespace(logits)
