@@ -278,6 +278,5 @@ def _own(audio: AudioFeatures) -> OpenVINOFeatures:
 
 
 def _run(request: Any) -> None:
-    """Infer without the outputs being copied into a result object."""
-    request.start_async()
-    request.wait()
+    """Infer in this thread, without copies of the outputs."""
+    request.infer(share_outputs=True)
