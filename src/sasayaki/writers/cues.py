@@ -40,6 +40,9 @@ class CueSource(Protocol):
     def end(self, transcription: Transcription) -> list[Cue]:
         """The rest; `transcription` is the whole whose segments were added."""
 
+    def waits_from(self) -> int | None:
+        """Start in milliseconds of the first words that no cue has shown yet; None when there are none."""
+
 
 class SegmentCues:
     """One cue for each segment with text, with the times of its words, or its own.
@@ -65,6 +68,10 @@ class SegmentCues:
     def end(self, transcription: Transcription) -> list[Cue]:
         """The rest."""
         return self._clock.end()
+
+    def waits_from(self) -> int | None:
+        """Start of what is held back."""
+        return self._clock.waits_from()
 
 
 class CueClock:
@@ -92,6 +99,10 @@ class CueClock:
     def end(self) -> list[Cue]:
         """The cues that are left."""
         return self._release(self._last_ms + _LENT_MS)
+
+    def waits_from(self) -> int | None:
+        """Start of the cues that are held back; None without any."""
+        return self._held[0].start_ms if self._held else None
 
     def _release(self, limit_ms: int) -> list[Cue]:
         held, self._held = self._held, []

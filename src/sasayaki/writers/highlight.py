@@ -33,6 +33,10 @@ class Highlighted:
         """The rest."""
         return [part for cue in self._source.end(transcription) for part in self._split(cue)]
 
+    def waits_from(self) -> int | None:
+        """Start of the first words that no cue has shown yet."""
+        return self._source.waits_from()
+
     def _split(self, cue: Cue) -> Iterator[Cue]:
         plain = self._escape(cue.text)
         last_ms = cue.start_ms

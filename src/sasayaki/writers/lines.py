@@ -46,6 +46,11 @@ class WordLines:
         """The rest."""
         return [*self._close(), *self._clock.end()]
 
+    def waits_from(self) -> int | None:
+        """Start of the first word that no cue has shown yet."""
+        held = self._clock.waits_from()
+        return self._cue[0].start_ms if held is None and self._cue else held
+
     def _place(self, word: TimedWord) -> list[Cue]:
         """Put the word on the line, on the next one, or into the next cue."""
         last_ms = word.start_ms if self._last_ms is None else self._last_ms

@@ -40,7 +40,8 @@ class _LrcComposer:
         return lines if self._last_end_ms is None else f"{lines}[{_time(self._last_end_ms)}]\n"
 
     def _show(self, cue: Cue) -> str:
-        last_end_ms, self._last_end_ms = self._last_end_ms, cue.end_ms
+        last_end_ms = self._last_end_ms
+        self._last_end_ms = cue.end_ms if last_end_ms is None else max(last_end_ms, cue.end_ms)
         is_far = last_end_ms is not None and cue.start_ms - last_end_ms >= _SILENCE_MS
         clear = f"[{_time(last_end_ms)}]\n" if is_far and last_end_ms is not None else ""
         return f"{clear}[{_time(cue.start_ms)}]{self._text(cue)}\n"

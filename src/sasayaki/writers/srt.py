@@ -17,9 +17,7 @@ _ARROW = re.compile("--+>")
 
 def compose(options: WriterOptions) -> CueComposer:
     """Cues from 1 on; an arrow in the text is shortened, as the format has no way to escape it."""
-    source: CueSource = cue_source(options)
-    if options.highlight_words:
-        source = Highlighted(source, mark="<u>{}</u>".format, escape=str)
+    source = cue_source(options, _underlined if options.highlight_words else None)
     numbers = count(1)
 
     def show(cue: Cue) -> str:
@@ -27,6 +25,10 @@ def compose(options: WriterOptions) -> CueComposer:
         return f"{next(numbers)}\n{_time(cue.start_ms)} --> {_time(cue.end_ms)}\n{text}\n\n"
 
     return CueComposer(source, show)
+
+
+def _underlined(source: CueSource) -> CueSource:
+    return Highlighted(source, mark="<u>{}</u>".format, escape=str)
 
 
 def _time(milliseconds: int) -> str:

@@ -95,6 +95,10 @@ class Divider:
         self._decide(len(self._atoms) - 1)
         return self._release(len(self._atoms))
 
+    def waits_from(self) -> int | None:
+        """Start of the first atom that is in no span yet, in milliseconds; None when there is none."""
+        return self._atoms[0].start_ms if self._atoms else None
+
     def _decide(self, last: int) -> None:
         """Find the best cue that ends with the atom `last`."""
         found: tuple[int, int, _Layout] | None = None

@@ -52,6 +52,10 @@ class CaptionCues:
             cues[-1] = replace(last, end_ms=min(last.end_ms, over_ms))
         return cues
 
+    def waits_from(self) -> int | None:
+        """Start of the first word that no cue has shown yet."""
+        return self._divider.waits_from() if self._divider else None
+
     def _in_order(self, words: list[TimedWord]) -> list[TimedWord]:
         """The words, none before the segment before it ends."""
         ordered = [
