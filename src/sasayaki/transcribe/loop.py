@@ -18,11 +18,12 @@ from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.evidence import judge
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
 from sasayaki.transcribe.guard import guard
-from sasayaki.transcribe.language import WindowLanguage, window_language
+from sasayaki.transcribe.language import WindowLanguage
 from sasayaki.transcribe.requests import Answer, Asking, Decode, Loop, Place, Request, Window, WindowResult
 from sasayaki.transcribe.segments import make_segments, read_window, with_language
 from sasayaki.transcribe.short import decode_shortened
 from sasayaki.transcribe.silence import is_silent, next_window
+from sasayaki.transcribe.switching import spoken_window
 from sasayaki.transcribe.tracing import record_window
 from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
@@ -91,10 +92,10 @@ def transcribe_window(
     work: Assignment, window: Window, voice: Voice | None, place: Place, *, is_last: bool
 ) -> Asking[WindowResult]:
     """Transcribe one window, in which voice activity is known or not; the last of a clip may be short."""
-    spoken = yield from window_language(
-        window, work.options, WindowLanguage(place.language, place.language_probability)
-    )
-    language = spoken.code
+    previous = WindowLanguage(place.language, place.language_probability)
+    whole = window
+    window, spoken = yield from spoken_window(whole, voice, work.options, previous)
+    language, is_last = spoken.code, is_last and window == whole
     tracer = work.tracer and work.tracer.next_window()
     ladder = partial(_ladder, work, language, place.context, tracer)
     if is_last:
