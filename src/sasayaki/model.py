@@ -218,13 +218,25 @@ class Whisper:
         run = self._run(settled, Stop(cancel, time_limit), progress, journal, trace)
         return start(self._decoder, audio, settled, run)
 
-    def align(self, audio: AudioSource, text: str, language: str | None = None) -> Alignment:
+    def align(
+        self,
+        audio: AudioSource,
+        text: str,
+        language: str | None = None,
+        *,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+        time_limit: float | None = None,
+    ) -> Alignment:
         """Find when each word of a known text is said, in a recording of any length.
 
         Args:
             audio: path, bytes, binary file object, or samples at 16 kHz (n_samples,).
             text: what is said, all of it or parts; line breaks and ends of sentences end lines.
             language: code or name of its language; None detects it.
+            progress: called after each window with the seconds done and the seconds there are.
+            cancel: asked before each call of the engine; True ends the alignment.
+            time_limit: seconds after which the alignment ends, reading included; None sets no limit.
 
         Returns:
             All words in order; those that were not found have no times.
@@ -233,8 +245,10 @@ class Whisper:
             OptionError: the text has no words, or the model does not know the language.
             AudioError: the audio cannot be read.
             BackendError: the engine does not tell where attention looks.
+            StoppedError: `cancel` or `time_limit` ended it; its transcription has the words that were found.
         """
-        return align(self._decoder, audio, text, language, self._heads())
+        stop = Stop(cancel, time_limit)
+        return align(self._decoder, audio, text, language, self._heads(), stop=stop, progress=progress)
 
     def _run(
         self,

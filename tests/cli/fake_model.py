@@ -108,9 +108,21 @@ class FakeModel:
         self.options.append(options)
         return running(self._segments(content, progress), options, is_detected=self.is_multilingual)
 
-    def align(self, audio: str | IO[bytes], text: str, language: str | None = None) -> Alignment:
+    def align(
+        self,
+        audio: str | IO[bytes],
+        text: str,
+        language: str | None = None,
+        *,
+        progress: Callable[[float, float], None] | None = None,
+        time_limit: float | None = None,
+    ) -> Alignment:
         """Stands in for `Whisper.align`: every second word is found, the n-th at n seconds."""
         self.heard.append(audio if isinstance(audio, str) else audio.read())
+        if time_limit == 5:
+            raise StoppedError("the transcription took longer than time_limit=5", reason="time_limit")
+        if progress is not None:
+            progress(DURATION, DURATION)
         words = [
             AlignedWord(word=f" {word}", probability=0.5, **({} if at % 2 else {"start": at, "end": at + 0.5}))
             for at, word in enumerate(text.split())

@@ -47,6 +47,15 @@ def test_files_are_written_like_those_of_a_transcription(model: FakeModel, recor
     assert {path.name for path in Path("out").iterdir()} == {"talk.srt", "talk.csv"}
 
 
+def test_progress_and_a_time_limit_as_for_transcriptions(
+    model: FakeModel, recording: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["align", recording(), "one two three", "--progress", "True"]) == 0
+    assert "100%" in capsys.readouterr().err
+    assert main(["align", recording(), "one", "--time_limit", "5"]) == 3
+    assert "time_limit" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sasayaki import BackendError, OptionError
+from sasayaki import BackendError, OptionError, StoppedError
 from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.results import AlignedWord, Alignment
+from sasayaki.transcribe import start
 from sasayaki.transcribe.align import Aligned, AlignmentWork, Text, align_window, not_found, said_words
-from sasayaki.transcribe.requests import Asking, Attend, Hear, Score
+from sasayaki.transcribe.requests import Asking, Attend, Hear, Score, Window
 from tests.fakes import byte_tokenizer, one_hot, text
 from tests.scripted_model import make_english_model, make_model, tone
 
@@ -190,3 +191,52 @@ def test_what_cannot_be_aligned_is_refused() -> None:
     certain = make_model(lambda _, history: one_hot(text(" low")[(len(history) - 4) % 4]))
     with pytest.raises(BackendError, match="where attention looks"):
         certain.align(tone("low", 1), "low", "en")
+
+
+def test_progress_is_told_up_to_the_end() -> None:
+    told: list[tuple[float, float]] = []
+    alignment = make_model().align(tone("low", 70), "never said", "en", progress=lambda *at: told.append(at))
+    assert not any(word.is_aligned for word in alignment.words)
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert told[-1] == (70.0, 70.0)
+
+
+@pytest.mark.parametrize("n_asked", [0, 1, 2, 4])
+def test_a_cancelled_alignment_stops_within_a_call_of_the_engine(n_asked: int) -> None:
+    model = make_model()
+    asked = 0
+
+    def cancel() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > n_asked
+
+    with pytest.raises(StoppedError, match="cancelled") as caught:
+        model.align(tone("low", 70), "never said", "en", cancel=cancel)
+    assert caught.value.reason == "cancel"
+    assert asked == n_asked + 1
+
+
+def test_what_was_found_before_a_stop_is_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (AlignedWord(word=" one", start=1.0, end=1.5, probability=0.9),)
+    n_windows = 0
+
+    def align_window(*_: object) -> Asking[Aligned]:
+        nonlocal n_windows
+        n_windows += 1
+        yield Hear(Window(0, 3000))
+        return Aligned(words, 3000 * n_windows)
+
+    monkeypatch.setattr(start, "align_window", align_window)
+    with pytest.raises(StoppedError) as caught:
+        make_model().align(tone("low", 70), "one two three", "en", cancel=lambda: n_windows == 2)
+    assert [word.word for word in caught.value.transcription.segments[0].words] == [" one"]
+
+
+def test_a_time_limit_ends_an_alignment() -> None:
+    with pytest.raises(StoppedError, match="time_limit") as caught:
+        make_model().align(tone("low", 2), "never said", "en", time_limit=1e-9)
+    assert caught.value.reason == "time_limit"
+    with pytest.raises(OptionError, match="time_limit"):
+        make_model().align(tone("low", 2), "never said", "en", time_limit=0)

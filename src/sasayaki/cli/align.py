@@ -14,6 +14,7 @@ from sasayaki.cli.console import DONE, one_line, say
 from sasayaki.cli.inputs import STDIN, check_input, open_input
 from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.cli.outputs import parse_formats, plan_jobs
+from sasayaki.cli.progress import progress_bar
 from sasayaki.errors import OptionError
 from sasayaki.writers import prepare_folder, write
 
@@ -37,6 +38,12 @@ class Align(Command):
     language: str | None = None
     """Code or name of the language; None detects it."""
 
+    progress: bool | None = None
+    """Whether to show a progress bar on stderr; None shows it on a terminal."""
+
+    time_limit: float | None = None
+    """Seconds that it may take; None sets no limit."""
+
     output_format: Annotated[UseAppendAction[tuple[str, ...]], arg(aliases=["-f"])] = ()
     """Files to write, such as `srt` or `json`; give it more than once or with commas."""
 
@@ -59,8 +66,9 @@ class Align(Command):
         ):
             raise OptionError(f"{self.text[1:]} would be written over; choose another output_dir or output_format")
         model = self.model.load()
-        with open_input(self.audio) as source:
-            alignment = model.align(source, text, self.language)
+        is_shown = sys.stderr.isatty() if self.progress is None else self.progress
+        with open_input(self.audio) as source, progress_bar(self.audio, is_shown=is_shown) as report:
+            alignment = model.align(source, text, self.language, progress=report, time_limit=self.time_limit)
         for word in alignment.words:
             start, end = ("-" if time is None else f"{time:.2f}" for time in (word.start, word.end))
             say(f"{start}\t{end}\t{word.probability:.3f}\t{one_line(word.word.strip())}")

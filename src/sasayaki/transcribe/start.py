@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sasayaki.alignment.heads import AlignmentHeads
+from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.audio.load import AudioSource
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
 from sasayaki.decoding.recorder import Tracer
+from sasayaki.errors import StoppedError
 from sasayaki.languages import to_language_code
 from sasayaki.option_values import parse_languages
 from sasayaki.options import TranscribeOptions
@@ -114,33 +116,58 @@ def start(decoder: Decoder, source: AudioSource, options: TranscribeOptions, run
         )
 
 
-def align(decoder: Decoder, source: AudioSource, text: str, language: str | None, heads: AlignmentHeads) -> Alignment:
+def align(
+    decoder: Decoder,
+    source: AudioSource,
+    text: str,
+    language: str | None,
+    heads: AlignmentHeads,
+    *,
+    stop: Stop,
+    progress: Progress | None,
+) -> Alignment:
     """Read the recording, and find the words of its text in it.
 
     Raises:
         OptionError: the text has no words, or the model does not know the language.
         AudioError: the recording cannot be read.
         BackendError: the engine does not tell where attention looks.
+        StoppedError: there was no time for as much; it has the words that were found as a transcription.
     """
     dims = decoder.inference.dims
     Text.of(text, decoder.tokenizer.with_language(language))
-    with opened(source, dims.n_mels) as (recording,):
-        driver = Driver(decoder, recording)
+    with opened(source, dims.n_mels, check=stop.check) as (recording,):
+        driver = Driver(decoder, recording, stop.check)
         try:
             code, _ = _language(driver, TranscribeOptions(language=language, vad="off"))
             words = Text.of(text, decoder.tokenizer.with_language(code))
             work = AlignmentWork(words, recording.content_frames, dims.n_text_ctx, heads)
-            found: list[AlignedWord] = []
-            seek = 0
-            while seek < recording.content_frames and len(found) < len(words.groups):
-                aligned = driver.find(align_window(work, len(found), seek))
-                found += aligned.words
-                seek = aligned.seek
-                driver.forget()
+            found = _align_windows(driver, work, code, progress)
         finally:
             recording.close()
     found += not_found(words, len(found))
     return Alignment(words=tuple(found), language=code, duration=recording.duration)
+
+
+def _align_windows(driver: Driver, work: AlignmentWork, language: str, progress: Progress | None) -> list[AlignedWord]:
+    """The words that are settled when the recording or the text is over."""
+    duration = driver.recording.duration
+    found: list[AlignedWord] = []
+    seek = 0
+    try:
+        while seek < work.content_frames and len(found) < len(work.text.groups):
+            aligned = driver.find(align_window(work, len(found), seek))
+            found += aligned.words
+            seek = aligned.seek
+            driver.forget()
+            if progress:
+                progress(min(seek / FRAMES_PER_SECOND, duration), duration)
+    except StoppedError as error:
+        error.transcription = Alignment(words=tuple(found), language=language, duration=duration).to_transcription()
+        raise
+    if progress:
+        progress(duration, duration)
+    return found
 
 
 def _begin(channel: _Channel, options: TranscribeOptions, run: Run, journal: Journal | None) -> Windows:
