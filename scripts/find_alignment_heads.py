@@ -9,13 +9,15 @@ file, and the attention of the position that predicts the first token of each wo
 words, so that their starts meet. Where the mean has its peak is the lag of a head; the share of the attention within
 0.1 s of the peak is its score.
 
-Prints the best heads with their scores, then lines for `checkpoints/tables.py`: the heads that the model has now with
-their lags, and those that were found here, which score at least half as much as the best one.
+Prints the best heads with their scores, then the heads that the model has now with their lags, and those that were
+found here, which score at least half as much as the best one: as they stand in `checkpoints/tables.py`, and as they
+stand in the generation_config.json of a Hugging Face model or the config.json of a CTranslate2 one.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
@@ -86,7 +88,9 @@ def main() -> None:
         print(f"{head}\t{measured[head][0]:.2f}\t{measured[head][1]:.2f}")
     found = sorted(head for head in best if measured[head][0] >= measured[best[0]][0] / 2)
     for title, some in (("now", model.alignment_heads or ()), ("found", found)):
-        print(f"{title}: {tuple(some)}\nlags: {tuple(measured[head][1] for head in some)}")
+        lags = [measured[head][1] for head in some]
+        print(f"{title}: {tuple(some)}\nlags: {tuple(lags)}")
+        print(json.dumps({"alignment_heads": some, "alignment_head_lags": lags}))
 
 
 if __name__ == "__main__":

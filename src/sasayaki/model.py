@@ -369,7 +369,7 @@ def from_checkpoint(checkpoint: Checkpoint, inference: Inference, *, name: str =
         Tokenizer.for_vocab(checkpoint.dims.n_vocab, vocabulary=checkpoint.vocabulary),
         suppress=checkpoint.suppress_tokens,
         alignment_heads=heads,
-        head_lags=head_lags_for(name, heads),
+        head_lags=checkpoint.head_lags or head_lags_for(heads),
         name=name,
     )
 

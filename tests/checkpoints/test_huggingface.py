@@ -118,9 +118,26 @@ def test_alignment_heads_of_a_larger_teacher_count_as_unknown(tmp_path: Path) ->
     assert read_checkpoint(folder).alignment_heads is None
 
 
+def test_measured_lags_are_kept_with_the_heads(tmp_path: Path) -> None:
+    folder = writers.write_hugging_face(tmp_path / "m", writers.random_weights("float16"), "float16")
+    lags = [0.1 * place for place in range(len(HEADS))]
+    assert read_checkpoint(folder).head_lags is None
+    change_json(folder / "generation_config.json", alignment_head_lags=lags)
+    assert read_checkpoint(folder).head_lags == tuple(lags)
+    change_json(folder / "generation_config.json", alignment_heads=[[7, 0]], alignment_head_lags=[0.1])
+    assert read_checkpoint(folder).head_lags is None
+
+
 @pytest.mark.parametrize(
     ("file", "content", "expected"),
     [
+        (
+            "generation_config.json",
+            '{"alignment_heads": [[0, 0]], "alignment_head_lags": [0, 1]}',
+            "one for each of the 1",
+        ),
+        ("generation_config.json", '{"alignment_heads": [[0, 0]], "alignment_head_lags": ["a"]}', "must be seconds"),
+        ("generation_config.json", '{"alignment_heads": [[0, 0]], "alignment_head_lags": [20]}', "must be seconds"),
         ("config.json", "{", "config.json is not valid JSON"),
         ("config.json", "[]", "holds a list, expected an object"),
         ("config.json", "{}", "needs a config.json"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sasayaki.checkpoints.tables import alignment_heads_for
+from sasayaki.checkpoints.tables import alignment_heads_for, head_lags_for
 
 SIZES = {
     "tiny": (4, 6), "base": (6, 8), "small": (12, 12), "medium": (24, 16), "large-v1": (32, 20),
@@ -26,3 +26,20 @@ def test_aliases_share_heads_and_other_models_have_none() -> None:
     assert alignment_heads_for("turbo") == alignment_heads_for("large-v3-turbo")
     assert alignment_heads_for("distil-large-v3") is None
     assert alignment_heads_for("someone/whisper-base-tuned") is None
+
+
+def test_lags_go_with_the_heads_whatever_a_model_is_called() -> None:
+    heads = alignment_heads_for("base")
+    assert heads
+    lags = head_lags_for(heads)
+    assert lags
+    assert len(lags) == len(heads)
+    assert head_lags_for(heads[::-1]) == lags[::-1]
+    assert head_lags_for(heads[1:]) is None
+    assert head_lags_for(alignment_heads_for("small")) is None
+    assert head_lags_for(None) is None
+
+
+def test_no_two_models_have_the_same_heads() -> None:
+    known = [frozenset(alignment_heads_for(name) or ()) for name in (*SIZES, *ENGLISH)]
+    assert len(set(known)) == len(known)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sasayaki.checkpoints.file_bytes import BFLOAT16, Cursor, FileBytes
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions, build_checkpoint
-from sasayaki.checkpoints.side_files import SideFiles, alignment_heads, token_ids
+from sasayaki.checkpoints.side_files import SideFiles, alignment_heads, head_lags, token_ids
 from sasayaki.checkpoints.vocabulary import read_vocabulary
 from sasayaki.errors import CheckpointError
 
@@ -71,6 +71,7 @@ def read_ctranslate2(data: FileBytes) -> Checkpoint:
         weights,
         data.source,
         alignment_heads=alignment_heads(config, data.source),
+        head_lags=head_lags(config, data.source),
         suppress_tokens=token_ids(config, "suppress_ids", data.source),
         vocabulary=read_vocabulary(files),
     )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions, build_checkpoint
 from sasayaki.checkpoints.naming import canonical_names
-from sasayaki.checkpoints.side_files import SideFiles, alignment_heads, token_ids
+from sasayaki.checkpoints.side_files import SideFiles, alignment_heads, head_lags, token_ids
 from sasayaki.checkpoints.vocabulary import read_vocabulary
 from sasayaki.errors import CheckpointError
 
@@ -50,6 +50,7 @@ def from_hugging_face(state: dict[str, npt.NDArray[Any]], files: SideFiles, sour
         canonical_names(state, source),
         source,
         alignment_heads=alignment_heads(settings, source),
+        head_lags=head_lags(settings, source),
         suppress_tokens=token_ids(settings, "suppress_tokens", source),
         vocabulary=read_vocabulary(files),
     )

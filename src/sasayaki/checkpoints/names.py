@@ -60,6 +60,7 @@ class Checkpoint:
         weights: canonical name to array, float32 or float16 (stored bf16 and integer weights are widened to
             float32). Arrays may be read-only, unaligned views of a memory map.
         alignment_heads: (layer, head) pairs whose cross-attention follows the audio, or None when unknown.
+        head_lags: seconds from the start of a word to where each of these heads looks, or None when nobody measured.
         suppress_tokens: token ids that the authors never want sampled, or None when the format has none.
         vocabulary: bytes of every text token to its id, or None when the format has none.
         source: where it was read from, for messages.
@@ -68,6 +69,7 @@ class Checkpoint:
     dims: ModelDimensions
     weights: Weights = field(repr=False)
     alignment_heads: tuple[tuple[int, int], ...] | None = None
+    head_lags: tuple[float, ...] | None = None
     suppress_tokens: tuple[int, ...] | None = None
     vocabulary: Mapping[bytes, int] | None = field(default=None, repr=False)
     source: str = ""
@@ -102,6 +104,7 @@ def build_checkpoint(
     source: str,
     *,
     alignment_heads: tuple[tuple[int, int], ...] | None = None,
+    head_lags: tuple[float, ...] | None = None,
     suppress_tokens: tuple[int, ...] | None = None,
     vocabulary: Mapping[bytes, int] | None = None,
 ) -> Checkpoint:
@@ -121,8 +124,8 @@ def build_checkpoint(
         check_weights(dims, weights, source)
     heads = alignment_heads or ()
     if not heads or any(not (0 <= layer < dims.n_text_layer and 0 <= head < dims.n_text_head) for layer, head in heads):
-        alignment_heads = None
-    return Checkpoint(dims, weights, alignment_heads, suppress_tokens, vocabulary, source)
+        alignment_heads = head_lags = None
+    return Checkpoint(dims, weights, alignment_heads, head_lags, suppress_tokens, vocabulary, source)
 
 
 def sinusoids(length: int, channels: int) -> npt.NDArray[np.float32]:

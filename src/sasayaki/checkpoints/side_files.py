@@ -58,6 +58,24 @@ def alignment_heads(config: Mapping[str, Any], source: str) -> tuple[tuple[int, 
     return tuple((layer, head) for layer, head in value)
 
 
+def head_lags(config: Mapping[str, Any], source: str) -> tuple[float, ...] | None:
+    """The seconds under "alignment_head_lags", one for each of "alignment_heads"; None when there are none.
+
+    No other software writes them; `scripts/find_alignment_heads.py` prints them for a configuration.
+    """
+    value = config.get("alignment_head_lags")
+    if value is None:
+        return None
+    n_head = len(alignment_heads(config, source) or ())
+    is_list = isinstance(value, list) and all(type(item) in (int, float) and abs(item) < 1 for item in value)
+    if not is_list or len(value) != n_head:
+        raise CheckpointError(
+            f"{source}: alignment_head_lags must be seconds between -1 and 1, one for each of the {n_head} "
+            f"alignment_heads, not {reprlib.repr(value)}"
+        )
+    return tuple(map(float, value))
+
+
 def token_ids(config: Mapping[str, Any], key: str, source: str) -> tuple[int, ...] | None:
     """The token ids under `key`, sorted, or None when the configuration has none."""
     value = config.get(key)

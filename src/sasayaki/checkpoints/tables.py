@@ -51,14 +51,20 @@ def alignment_heads_for(name: str) -> tuple[tuple[int, int], ...] | None:
     return _ALIGNMENT_HEADS.get(_ALIASES.get(name, name))
 
 
-def head_lags_for(name: str, heads: tuple[tuple[int, int], ...] | None) -> tuple[float, ...] | None:
-    """How far behind the start of a word each head of an official model looks, in seconds.
+def head_lags_for(heads: tuple[tuple[int, int], ...] | None) -> tuple[float, ...] | None:
+    """How far behind the start of a word each head looks, in seconds.
+
+    No two official models have the same heads, so these tell whose they are, whatever a model is called: one that was
+    trained further keeps them.
 
     Args:
-        name: of the model.
-        heads: those that it is used with.
+        heads: those that a model is used with, in any order.
 
     Returns:
-        A lag for each head, or None where these heads of this model were not measured.
+        A lag for each head, or None where nobody measured them.
     """
-    return _HEAD_LAGS.get(name) if heads == _ALIGNMENT_HEADS.get(name) else None
+    for name, lags in _HEAD_LAGS.items():
+        known = dict(zip(_ALIGNMENT_HEADS[name], lags, strict=True))
+        if heads and set(heads) == set(known):
+            return tuple(known[head] for head in heads)
+    return None
