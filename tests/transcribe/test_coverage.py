@@ -9,7 +9,7 @@ import pytest
 
 from sasayaki import TranscribeOptions
 from sasayaki.results import Segment
-from sasayaki.transcribe.coverage import Gap, find_gaps, guard_options, is_better
+from sasayaki.transcribe.coverage import Gap, find_gaps, frames_of, guard_options, is_better
 from sasayaki.vad.regions import Region
 from sasayaki.vad.voice import Voice
 from tests.fakes import text, ts
@@ -151,14 +151,14 @@ def test_swallowed_speech_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (window.n_guard_decodes, window.place.n_segment, window.place.seek) == (1, 2, 3000)
 
 
-@pytest.mark.parametrize("changes", [{"avg_logprob": -1.5}, {"compression_ratio": 3.0}])
+@pytest.mark.parametrize(("changes", "n_decodes"), [({"avg_logprob": -1.5}, 1), ({"compression_ratio": 3.0}, 3)])
 def test_what_does_not_pass_the_thresholds_is_not_taken(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, float]
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, float], n_decodes: int
 ) -> None:
     voiced(monkeypatch, (0, 5), (10, 14))
     _, (window,) = transcribed(swallowing(LOST, **changes), 3000, **GUARDED)
     assert [s.text for s in window.segments] == [" all that was said first of all and then some more"]
-    assert window.n_guard_decodes == 1
+    assert window.n_guard_decodes == n_decodes
 
 
 @pytest.mark.parametrize("options", [{"coverage_guard": False}, {"vad": "off"}, {"compat": True}])
@@ -200,3 +200,91 @@ def test_what_was_decoded_again_is_looked_through_once_more(monkeypatch: pytest.
         " all that was said first of all and then some more",
         " and what was lost for quite a while, it seems",
     ], "the second is an echo"
+
+
+def repeating(most_frames: int, **changes: Any) -> Answer:
+    """Says ` seven` twice a second, with these figures when it hears more than so many frames."""
+
+    def answer(question: Any) -> Any:
+        seconds = question.size // 100
+        said = (ts(0), *text(" seven" * 2 * seconds), ts(seconds))
+        return result(said) if question.size <= most_frames else result(said, **changes)
+
+    return answer
+
+
+LOOP = {"compression_ratio": 5.0, "no_speech_prob": 0.5}
+
+
+def test_a_real_repetition_that_looks_like_a_loop_is_heard_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven said ten times had no text at all: its only fault is that it repeats itself."""
+    voiced(monkeypatch, (0, 12))
+    decoder, (window,) = transcribed(repeating(700, **LOOP), 1200, temperature=0.0, **GUARDED)
+    assert [s.text for s in window.segments] == [" seven" * 12, " seven" * 12]
+    assert [s.recovered for s in window.segments] == [True, True]
+    assert [s.rejected for s in window.rejected] == ["guess"]
+    assert window.n_guard_decodes == 3
+    first, second = decoder.questions[-2:]
+    assert (first.seek, second.seek + second.size) == (0, 1200)
+    assert first.size == second.seek == pytest.approx(600, abs=100)
+
+
+def test_halves_are_halved_again_as_long_as_they_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 4))
+    decoder, (window,) = transcribed(repeating(0, **LOOP), 400, temperature=0.0, **GUARDED)
+    assert window.segments == ()
+    assert window.n_guard_decodes == len(decoder.questions) - 1 <= 7
+    assert min(question.size for question in decoder.questions) >= 100
+
+
+def test_a_gap_of_a_long_window_is_halved_three_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 30))
+    _, (window,) = transcribed(repeating(0, **LOOP), 3000, temperature=0.0, **GUARDED)
+    assert window.n_guard_decodes == 1 + 2 + 4 + 8
+
+
+def test_a_half_is_cut_where_nobody_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 4.9), (5.1, 12))
+    decoder, _ = transcribed(repeating(800, **LOOP), 1200, temperature=0.0, **GUARDED)
+    assert decoder.questions[2].size == pytest.approx(500, abs=4)
+
+
+def test_frames_of_a_gap_are_those_of_its_times() -> None:
+    """0.29 s times 100 is a little less than 29."""
+    assert frames_of(Gap(0.29, 2.29, 0, 0)) == (29, 229)
+
+
+def short(**after_all: float) -> Answer:
+    """Doubts a short word; asked again with silence behind it, it hears one, with these figures."""
+
+    def answer(question: Any) -> Any:
+        if question.options.prompt == () and question.options.temperature == 0.0 and question.size < 150:
+            return result((ts(0), *text(" two"), ts(1)), **after_all)
+        return result((ts(0), *text(" too"), ts(1)), no_speech_prob=0.7, avg_logprob=-1.2)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("after_all", "kept"),
+    [
+        ({"no_speech_prob": 0.3, "avg_logprob": -0.9}, [" two"]),
+        ({"no_speech_prob": 0.5, "avg_logprob": -0.7}, [" two"]),
+        ({"no_speech_prob": 0.5, "avg_logprob": -0.9}, []),
+    ],
+)
+def test_a_short_word_that_was_rejected_is_listened_to_again(
+    monkeypatch: pytest.MonkeyPatch, after_all: dict[str, float], kept: list[str]
+) -> None:
+    """Single words that fill their recording were rejected; what may be a laugh still is."""
+    voiced(monkeypatch, (0.5, 1.1))
+    _, (window,) = transcribed(short(**after_all), 200, temperature=0.0, **GUARDED)
+    assert [s.text for s in window.segments] == kept
+    assert [(s.text, s.rejected) for s in window.rejected] == [(" too", "no_speech_threshold")]
+    assert window.n_guard_decodes == 1
+
+
+def test_a_short_sound_without_rejected_text_is_let_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0.5, 1.1))
+    _, (window,) = transcribed(lambda question: result(()), 200, temperature=0.0, **GUARDED)
+    assert window.n_guard_decodes == 0

@@ -114,6 +114,17 @@ def test_what_is_encoded_is_filled_up_to_30_s() -> None:
     assert mel[1].sum() == 100, "frames behind the end are silence"
 
 
+def test_what_is_missing_may_be_silence() -> None:
+    """Single words are heard better before silence than before the hiss that 0.0 stands for."""
+    heard = recording(400)
+    heard.mel.frames[1, 400:] = -1.5  # type: ignore[attr-defined]
+    assert heard.window(Window(100, 300))[1, 200:].tolist() == [0.0] * 2800
+    silent = heard.window(Window(100, 300, ends_in_silence=True))
+    assert silent.shape == (2, 3000)
+    assert silent[1].tolist() == [1.0] * 200 + [-1.5] * 2800
+    assert heard.window(Window(0, 3000, ends_in_silence=True)).shape == (2, 3000)
+
+
 def test_attention_of_an_engine_that_cannot_tell_is_an_error() -> None:
     driver = Driver(Decoder(ScriptedInference(lambda *_: np.zeros(1)), byte_tokenizer()), recording(1000))
     with pytest.raises(BackendError, match="ScriptedInference"):

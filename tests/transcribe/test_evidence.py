@@ -43,6 +43,10 @@ A, B = text(" a"), text(" b")
         ({"speech": 0.4, "duration": 5.0, "no_speech_prob": 0.5}, "no_voice"),
         ({"speech": 0.4, "duration": 5.0}, ""),
         ({"no_speech_prob": 0.3, "has_failed": True}, ""),
+        ({"no_speech_prob": 0.37, "has_failed": True, "confidence": 0.3}, ""),
+        ({"no_speech_prob": 0.37, "has_failed": True, "confidence": 0.0}, "guess"),  # laughter
+        ({"no_speech_prob": 0.31, "has_failed": True, "confidence": 0.0}, ""),  # a word that was not understood
+        ({"no_speech_prob": 0.37, "confidence": 0.0}, ""),
         ({"no_speech_prob": 0.9, "avg_logprob": -0.9, "has_failed": True, "speech": math.nan}, ""),  # nobody listened
     ],
 )

@@ -20,6 +20,9 @@ MIN_BARE_SPEECH = 1.2
 """Seconds of speech without any segment that are decoded again. On 11 minutes that were transcribed whole it was never
 more than 0.9 (base)."""
 
+MIN_DOUBTED_SPEECH = 0.2
+"""As many seconds are enough where a text was rejected: another search may hear a short word that this one did not."""
+
 MIN_BYTES_PER_SECOND = 9.5
 """Fewer bytes of text (UTF-8) per second of speech are too few. There, one segment of that much speech had 8.6, the
 others 10 and more; where tiny.en had swallowed three of five sentences it was 7.8."""
@@ -54,26 +57,31 @@ class Gap:
     last: int
 
 
-def find_gaps(segments: Sequence[Segment], voice: Voice, *, start: float, end: float) -> tuple[Gap, ...]:
+def find_gaps(
+    segments: Sequence[Segment], voice: Voice, *, start: float, end: float, rejected: Sequence[Segment] = ()
+) -> tuple[Gap, ...]:
     """Gaps between `start` and `end`, in the order of time.
 
-    - Speech of `MIN_BARE_SPEECH` seconds or more before, between or behind segments.
+    - Speech of `MIN_BARE_SPEECH` seconds or more before, between or behind segments; of `MIN_DOUBTED_SPEECH` where a
+      text was rejected.
     - A segment with `MIN_THIN_SPEECH` seconds of speech or more, and less text than `MIN_BYTES_PER_SECOND`.
     """
     gaps: list[Gap] = []
     free = start
     for place, segment in enumerate(segments):
-        gaps += _bare(voice, free, segment.start - MARGIN, place)
+        gaps += _bare(voice, Region(free, segment.start - MARGIN), place, rejected)
         gaps += _thin(segment, voice, place)
         free = max(free, segment.end + MARGIN)
-    return (*gaps, *_bare(voice, free, end, len(segments)))
+    return (*gaps, *_bare(voice, Region(free, end), len(segments), rejected))
 
 
-def _bare(voice: Voice, start: float, end: float, place: int) -> list[Gap]:
-    spoken = _spoken(voice, start, end)
-    if voice.seconds(start, end) < MIN_BARE_SPEECH or spoken is None:
+def _bare(voice: Voice, free: Region, place: int, rejected: Sequence[Segment]) -> list[Gap]:
+    spoken = _spoken(voice, free.start, free.end)
+    is_doubted = any(each.start < free.end and each.end > free.start for each in rejected)
+    least = MIN_DOUBTED_SPEECH if is_doubted else MIN_BARE_SPEECH
+    if spoken is None or voice.seconds(free.start, free.end) < least:
         return []
-    return [Gap(max(spoken.start - LEAD, start), min(spoken.end + LEAD, end), place, place)]
+    return [Gap(max(spoken.start - LEAD, free.start), min(spoken.end + LEAD, free.end), place, place)]
 
 
 def _thin(segment: Segment, voice: Voice, place: int) -> list[Gap]:
@@ -100,7 +108,8 @@ def _belongs(region: Region, start: float, end: float) -> bool:
 
 def frames_of(gap: Gap) -> tuple[int, int]:
     """First mel frame of a gap, and the one behind its last."""
-    return math.floor(gap.start * FRAMES_PER_SECOND), math.ceil(gap.end * FRAMES_PER_SECOND)
+    start, end = (round(time * FRAMES_PER_SECOND, 6) for time in (gap.start, gap.end))
+    return math.floor(start), math.ceil(end)
 
 
 def guard_options(options: TranscribeOptions, language: str) -> DecodingOptions:

@@ -24,6 +24,9 @@ SURE_OF_TEXT = -0.5
 UNSURE_OF_SPEECH = 0.4
 """With a no-speech probability above this the model leans to silence."""
 
+UNSURE_OF_SOUND = 0.35
+"""Above this it does so for a text in which hardly a word can be right: laughter has 0.37 (tiny.en)."""
+
 LITTLE_VOICE, SOME_VOICE = 0.1, 0.4
 """Shares of a segment's time: voices that take less are hardly there, or too rare for a text that has failed."""
 
@@ -32,6 +35,9 @@ SURE_OF_NO_SPEECH = 0.6
 
 UNSURE_OF_TEXT = -0.8
 """An average log-probability below this."""
+
+SURELY_WRONG = 0.1
+"""Fewer of the words than this share are expected to be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class Evidence:
         no_speech_prob: no-speech probability of its window.
         avg_logprob: mean log-probability per token of its window.
         has_failed: whether no attempt at its window passed the thresholds.
+        confidence: share of its words that are expected to be right; NaN when that is not known.
         speech: seconds of voice activity in its time; NaN when nobody listened.
         duration: seconds of its time.
         has_words: whether its text has a letter or a digit.
@@ -52,6 +59,7 @@ class Evidence:
     no_speech_prob: float
     avg_logprob: float
     has_failed: bool
+    confidence: float = math.nan
     speech: float = math.nan
     duration: float = 0.0
     has_words: bool = True
@@ -64,8 +72,9 @@ def reason_against(evidence: Evidence) -> str:
     - `no_voice`: nobody speaks in its time and the model has some doubt, or somebody speaks in less than `LITTLE_VOICE`
       of it and the model leans to silence.
     - `no_words`: it is made of punctuation.
-    - `guess`: there is a voice, but no attempt passed the thresholds and the model leans to silence or the voice is
-      rare, or the model is sure of silence and the text unlikely.
+    - `guess`: there is a voice, but no attempt passed the thresholds and the model leans to silence (a little is
+      enough where hardly a word can be right) or the voice is rare; or the model is sure of silence and the text
+      unlikely.
 
     Without voice activity detection only the first reason is given.
     """
@@ -81,9 +90,13 @@ def reason_against(evidence: Evidence) -> str:
     leans_to_silence = evidence.no_speech_prob > UNSURE_OF_SPEECH
     if evidence.speech < LITTLE_VOICE * evidence.duration and leans_to_silence:
         return "no_voice"
-    has_failed = evidence.has_failed and (leans_to_silence or evidence.speech < SOME_VOICE * evidence.duration)
     is_unlikely = evidence.no_speech_prob > SURE_OF_NO_SPEECH and evidence.avg_logprob < UNSURE_OF_TEXT
-    return "guess" if is_unlikely or has_failed else ""
+    return "guess" if is_unlikely or (evidence.has_failed and (leans_to_silence or _is_doubtful(evidence))) else ""
+
+
+def _is_doubtful(evidence: Evidence) -> bool:
+    is_wrong = evidence.confidence < SURELY_WRONG and evidence.no_speech_prob > UNSURE_OF_SOUND
+    return is_wrong or evidence.speech < SOME_VOICE * evidence.duration
 
 
 def judge(
@@ -114,6 +127,7 @@ def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: Tr
         no_speech_prob=result.no_speech_prob,
         avg_logprob=result.avg_logprob,
         has_failed=all(attempt.failed for attempt in kept.attempts),
+        confidence=segment.confidence,
         speech=voice.seconds(segment.start - MARGIN, segment.end + MARGIN) if voice else math.nan,
         duration=segment.end - segment.start,
         has_words=any(character.isalnum() for character in segment.text),

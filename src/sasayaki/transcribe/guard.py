@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.results import DecodingResult, Segment
-from sasayaki.transcribe.coverage import Gap, find_gaps, frames_of, guard_options, is_better
-from sasayaki.transcribe.evidence import judge
+from sasayaki.transcribe.coverage import MIN_BARE_SPEECH, Gap, find_gaps, frames_of, guard_options, is_better
+from sasayaki.transcribe.evidence import UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
 from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
 from sasayaki.transcribe.requests import Asking, Decode, Window
 from sasayaki.transcribe.segments import make_segments, read_window
@@ -22,41 +22,97 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 2
 """How often a window is looked through: what was decoded again may have a gap of its own."""
 
+MAX_HALVINGS = 3
+"""How often a gap is halved whose text repeats itself: a word said ten times is a loop where five times are none."""
+
+MIN_HALF = 1.2
+"""Seconds of the shortest half."""
+
+MIN_CONFIDENCE = 0.2
+"""Text of a short stretch in which fewer words are expected to be right may stand for a sound that is none."""
+
+REPETITIVE = frozenset({"loop_guard", "compression_ratio_threshold"})
+"""Checks that a text fails which repeats itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Segments after the guard, numbered in order, and how many stretches were decoded again for them."""
+    """Segments in the order of time, and how many stretches were decoded again for them."""
 
-    segments: tuple[Segment, ...]
-    n_decodes: int
+    segments: tuple[Segment, ...] = ()
+    n_decodes: int = 0
+
+    def __add__(self, later: Guarded) -> Guarded:
+        return Guarded(self.segments + later.segments, self.n_decodes + later.n_decodes)
 
 
 def guard(
-    work: Assignment, segments: Sequence[Segment], voice: Voice, window: Window, *, language: str, first_id: int
+    work: Assignment,
+    segments: Sequence[Segment],
+    rejected: Sequence[Segment],
+    voice: Voice,
+    window: Window,
+    *,
+    language: str,
+    first_id: int,
 ) -> Asking[Guarded]:
-    """Decode the gaps of a window again, from `window.start` up to where the next window begins, `window.end`."""
-    held = tuple(segments)
+    """Decode the gaps of a window again, from `window.start` up to where the next window begins, `window.end`.
+
+    The segments that it returns are numbered from `first_id` on.
+    """
+    held, n_decodes = tuple(segments), 0
     tried: set[tuple[int, int]] = set()
+    start, end = window.start / FRAMES_PER_SECOND, window.end / FRAMES_PER_SECOND
     for _ in range(MAX_ROUNDS):
-        gaps = find_gaps(held, voice, start=window.start / FRAMES_PER_SECOND, end=window.end / FRAMES_PER_SECOND)
+        gaps = find_gaps(held, voice, start=start, end=end, rejected=rejected)
         fresh = [gap for gap in gaps if frames_of(gap) not in tried]
         tried.update(map(frames_of, fresh))
         for gap in reversed(fresh):  # from the back, so that places stay right
             found = yield from _decode_gap(work, gap, voice, language)
-            if is_better(found, held, gap):
-                held = (*held[: gap.first], *found, *held[gap.last :])
+            n_decodes += found.n_decodes
+            if is_better(found.segments, held, gap):
+                held = (*held[: gap.first], *found.segments, *held[gap.last :])
     numbered = tuple(replace(segment, id=number) for number, segment in enumerate(held, start=first_id))
-    return Guarded(numbered, len(tried))
+    return Guarded(numbered, n_decodes)
 
 
-def _decode_gap(work: Assignment, gap: Gap, voice: Voice, language: str) -> Asking[tuple[Segment, ...]]:
-    """Segments of a gap decoded on its own; none when the result does not pass the thresholds."""
-    window, options, tokenizer = Window(*frames_of(gap)), work.options, work.tokenizer
+def _decode_gap(
+    work: Assignment, gap: Gap, voice: Voice, language: str, n_halvings: int = MAX_HALVINGS
+) -> Asking[Guarded]:
+    """Segments of a gap decoded on its own, or of its halves when it repeats itself; none when nothing passes."""
+    window, options = _window(gap), work.options
     result: DecodingResult = yield Decode(window, guard_options(options, language))
     failed = failed_checks(result, options)
-    if failed:
-        return ()
-    kept = Fallback(result, (make_attempt(result, failed),))
+    if not failed and _is_sure(result, gap, voice):
+        segments = yield from _gap_segments(work, gap, voice, result)
+        return Guarded(segments, n_decodes=1)
+    if REPETITIVE.isdisjoint(failed) or not n_halvings or gap.end - gap.start < 2 * MIN_HALF:
+        return Guarded(n_decodes=1)
+    middle = voice.quietest(gap.start, gap.end)
+    found = Guarded(n_decodes=1)
+    for half in (replace(gap, end=middle), replace(gap, start=middle)):
+        found += yield from _decode_gap(work, half, voice, language, n_halvings - 1)
+    return found
+
+
+def _is_sure(result: DecodingResult, gap: Gap, voice: Voice) -> bool:
+    """Whether a stretch has enough speech, or the model little doubt of it: what is short may be a laugh or a cough."""
+    if voice.seconds(gap.start, gap.end) >= MIN_BARE_SPEECH:
+        return True
+    is_likely = result.no_speech_prob <= UNSURE_OF_SPEECH or result.avg_logprob >= UNSURE_OF_TEXT
+    return is_likely and not result.confidence < MIN_CONFIDENCE
+
+
+def _window(gap: Gap) -> Window:
+    """A gap with silence behind it: what Whisper was trained on, and better for single words (docs/log.md)."""
+    start, end = frames_of(gap)
+    return Window(start, end, ends_in_silence=True)
+
+
+def _gap_segments(work: Assignment, gap: Gap, voice: Voice, result: DecodingResult) -> Asking[tuple[Segment, ...]]:
+    """Segments of a result that passes the thresholds; those that nobody said are left out."""
+    window, options, tokenizer = _window(gap), work.options, work.tokenizer
+    kept = Fallback(result, (make_attempt(result, ()),))
     split = read_window(result, window, options, timestamp_begin=tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
     segments, _ = judge(found, kept, voice, options)

@@ -112,7 +112,7 @@ def transcribe_window(
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:
         heard = Window(window.start, min(timing.seek, window.end))
-        guarded = yield from guard(work, segments, voice, heard, language=language, first_id=place.n_segment)
+        guarded = yield from guard(work, segments, rejected, voice, heard, language=language, first_id=place.n_segment)
         segments, n_guard_decodes = guarded.segments, guarded.n_decodes
     segments, rejected = (with_language(some, spoken.probability) for some in (segments, rejected))
     next_place = replace(

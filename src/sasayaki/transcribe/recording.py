@@ -56,8 +56,13 @@ class Recording:
         return self.content_frames / FRAMES_PER_SECOND
 
     def window(self, window: Window) -> npt.NDArray[np.float32]:
-        """The mel of a window (n_mels, window.context); what is missing is 0.0."""
-        return np.asarray(pad_or_trim(self.mel.read(window.start, window.end), window.context))
+        """The mel of a window (n_mels, window.context); what is missing is 0.0, or silence where that is asked for."""
+        mel = self.mel.read(window.start, window.end)
+        missing = window.context - mel.shape[1]
+        if missing > 0 and window.ends_in_silence:
+            last = self.content_frames + N_FRAMES
+            mel = np.concatenate([mel, np.repeat(self.mel.read(last - 1, last), missing, axis=1)], axis=1)
+        return np.asarray(pad_or_trim(mel, window.context))
 
 
 @contextmanager

@@ -25,13 +25,15 @@ from sasayaki.transcribe.context import Context
 class Window:
     """At most 30 s of a recording: frames `start` up to `end`, 100 a second.
 
-    Drivers encode it filled up with 0.0 to `context` frames; requests of equal windows share their encoded features.
-    Frames behind the end of the recording are those of silence.
+    Drivers encode it filled up to `context` frames: with 0.0 as openai/whisper does, which stands for a faint hiss, or
+    with silence. Requests of equal windows share their encoded features. Frames behind the end of the recording are
+    those of silence.
     """
 
     start: int
     end: int
     context: int = N_FRAMES
+    ends_in_silence: bool = False
 
     @property
     def n_frames(self) -> int:

@@ -115,8 +115,23 @@ def _divided(region: Region, max_seconds: float, probabilities: npt.NDArray[np.f
     n_parts = math.ceil(length / max_seconds)
     cut = region.start + length / n_parts * (n_parts // 2)
     if probabilities is not None:
-        begin, end = (round((region.start + share * length) / FRAME_SECONDS) for share in (0.25, 0.75))
-        smooth = np.convolve(probabilities[begin:end], np.ones(_CUT_FRAMES) / _CUT_FRAMES, mode="valid")
-        cut = (begin + int(smooth.argmin()) + _CUT_FRAMES / 2) * FRAME_SECONDS
+        cut = quietest(probabilities, region)
     halves = (Region(region.start, cut), Region(cut, region.end))
     return tuple(part for half in halves for part in _divided(half, max_seconds, probabilities))
+
+
+def quietest(probabilities: npt.NDArray[np.float32], region: Region) -> float:
+    """The time in the middle half of a region of at least half a second at which speech is least likely.
+
+    Of equal ones it is the one nearest to the middle.
+
+    Args:
+        probabilities: of speech in frames that begin at 0.0, (n_frames,).
+        region: what is to be divided.
+    """
+    length = region.end - region.start
+    begin, end = (round((region.start + share * length) / FRAME_SECONDS) for share in (0.25, 0.75))
+    smooth = np.convolve(probabilities[begin:end], np.ones(_CUT_FRAMES) / _CUT_FRAMES, mode="valid")
+    least = np.flatnonzero(smooth == smooth.min())
+    cut = least[np.abs(2 * least - len(smooth) + 1).argmin()]
+    return (begin + int(cut) + _CUT_FRAMES / 2) * FRAME_SECONDS

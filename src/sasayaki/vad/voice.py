@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.options import TranscribeOptions
 from sasayaki.vad.detector import FRAME_SECONDS, Listener
-from sasayaki.vad.find import find_speech
+from sasayaki.vad.find import find_speech, quietest
 from sasayaki.vad.regions import Region
 
 SURE_SILENCE = 0.1
@@ -51,6 +51,10 @@ class Voice:
         """Time of the first frame that is not surely silence; `end` when all is."""
         sounds = np.flatnonzero(self.probabilities >= SURE_SILENCE)
         return self.start + int(sounds[0]) * FRAME_SECONDS if len(sounds) else self.end
+
+    def quietest(self, start: float, end: float) -> float:
+        """The time in the middle half of `start` to `end`, at least half a second, at which speech is least likely."""
+        return self.start + quietest(self.probabilities, Region(start - self.start, end - self.start))
 
 
 def listen(listener: Listener, start_frame: int, end_frame: int, options: TranscribeOptions) -> Voice:
