@@ -1,13 +1,15 @@
 """Measure invented text, lost speech and what the coverage guard costs.
 
     measure_voice.py MANIFEST --models base tiny.en --out answers.jsonl
+    measure_voice.py MANIFEST --repeated 10 --gaps 0.1 0.3 0.6 --models base --out repeated.jsonl
     measure_voice.py --joined LONG.wav LONG.tsv --models base --beams 5 1 --settings default unguarded
     measure_voice.py --table answers.jsonl [--joined LONG.wav LONG.tsv]
 
 MANIFEST is a tsv with the columns file and text beside its recordings; those without a text have no speech, and every
-word there is invented. LONG.tsv has a line for each utterance of the joined recording: start, end, name and text. An
-utterance of four words or more is lost when fewer than a third of them are in the answer. Scoring uses openai/whisper's
-text normaliser, so the table needs the packages openai-whisper and RapidFuzz.
+word there is invented. With --repeated, its English recordings of one word are joined so many times with silence
+between, and every word is to be heard so often. LONG.tsv has a line for each utterance of the joined recording: start,
+end, name and text. An utterance of four words or more is lost when fewer than a third of them are in the answer.
+Scoring uses openai/whisper's text normaliser, so the table needs the packages openai-whisper and RapidFuzz.
 """
 
 from __future__ import annotations
@@ -35,25 +37,47 @@ def speechless(manifest: Path) -> list[Path]:
     return [manifest.parent / row["file"] for row in rows if not row["text"].strip()]
 
 
+def repeated(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Samples of each English recording of one word, joined with itself, by name and gap."""
+    import numpy as np
+
+    from sasayaki import load_audio
+
+    with arguments.manifest.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    words = [row["file"] for row in rows if row["language"] == "en" and len(row["text"].split()) == 1]
+    joined = {}
+    for name in words:
+        clip = load_audio(arguments.manifest.parent / name)
+        for gap in arguments.gaps:
+            turn = np.concatenate([clip, np.zeros(round(16_000 * gap), np.float32)])
+            joined[f"{name} {gap}"] = np.tile(turn, arguments.repeated)
+    return joined
+
+
 def transcribe_all(arguments: argparse.Namespace) -> None:
     """Write one JSON line for each recording, model, number of beams and setting."""
     import sasayaki
 
-    paths = [arguments.joined[0]] if arguments.joined else speechless(arguments.manifest)
+    if arguments.repeated:
+        recordings = repeated(arguments)
+    else:
+        paths = [arguments.joined[0]] if arguments.joined else speechless(arguments.manifest)
+        recordings = {path.name: path for path in paths}
     with arguments.out.open("a", encoding="utf-8") as out:
         for name in arguments.models:
             model = sasayaki.load_model(name)
             for setting in arguments.settings:
                 for beams in arguments.beams:
-                    for path in paths:
+                    for label, recording in recordings.items():
                         given = {"beam_size": beams if beams > 1 else None, **SETTINGS[setting]}
                         begin = time.process_time()
                         try:
-                            result = model.transcribe(path, **given)
+                            result = model.transcribe(recording, **given)
                         except sasayaki.AudioError:
                             continue
                         line = {
-                            "file": path.name,
+                            "file": label,
                             "model": name,
                             "beams": beams,
                             "setting": setting,
@@ -111,6 +135,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["base"])
     parser.add_argument("--beams", type=int, nargs="+", default=[5])
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["default"])
+    parser.add_argument("--repeated", type=int, metavar="TIMES")
+    parser.add_argument("--gaps", type=float, nargs="+", default=[0.1, 0.3, 0.6], metavar="SECONDS")
     parser.add_argument("--out", type=Path, default=Path("answers.jsonl"))
     parser.add_argument("--table", type=Path)
     arguments = parser.parse_args()
