@@ -254,31 +254,32 @@ def test_frames_of_a_gap_are_those_of_its_times() -> None:
     assert frames_of(Gap(0.29, 2.29, 0, 0)) == (29, 229)
 
 
-def short(**after_all: float) -> Answer:
-    """Doubts a short word; asked again with silence behind it, it hears one, with these figures."""
+def short(words: str, **after_all: float) -> Answer:
+    """Doubts a short word; asked again with silence behind it, it hears these words, with these figures."""
 
     def answer(question: Any) -> Any:
         if question.options.prompt == () and question.options.temperature == 0.0 and question.size < 150:
-            return result((ts(0), *text(" two"), ts(1)), **after_all)
+            return result((ts(0), *text(words), ts(1)), **after_all)
         return result((ts(0), *text(" too"), ts(1)), no_speech_prob=0.7, avg_logprob=-1.2)
 
     return answer
 
 
 @pytest.mark.parametrize(
-    ("after_all", "kept"),
+    ("words", "after_all", "kept"),
     [
-        ({"no_speech_prob": 0.3, "avg_logprob": -0.9}, [" two"]),
-        ({"no_speech_prob": 0.5, "avg_logprob": -0.7}, [" two"]),
-        ({"no_speech_prob": 0.5, "avg_logprob": -0.9}, []),
+        (" two", {"no_speech_prob": 0.3, "avg_logprob": -0.9}, [" two"]),
+        (" two", {"no_speech_prob": 0.5, "avg_logprob": -0.7}, [" two"]),
+        (" two", {"no_speech_prob": 0.5, "avg_logprob": -0.9}, []),
+        (" Thank you so much for watching.", {"no_speech_prob": 0.3}, []),  # nobody speaks so fast
     ],
 )
 def test_a_short_word_that_was_rejected_is_listened_to_again(
-    monkeypatch: pytest.MonkeyPatch, after_all: dict[str, float], kept: list[str]
+    monkeypatch: pytest.MonkeyPatch, words: str, after_all: dict[str, float], kept: list[str]
 ) -> None:
     """Single words that fill their recording were rejected; what may be a laugh still is."""
     voiced(monkeypatch, (0.5, 1.1))
-    _, (window,) = transcribed(short(**after_all), 200, temperature=0.0, **GUARDED)
+    _, (window,) = transcribed(short(words, **after_all), 200, temperature=0.0, **GUARDED)
     assert [s.text for s in window.segments] == kept
     assert [(s.text, s.rejected) for s in window.rejected] == [(" too", "no_speech_threshold")]
     assert window.n_guard_decodes == 1

@@ -31,6 +31,9 @@ MIN_HALF = 1.2
 MIN_CONFIDENCE = 0.2
 """Text of a short stretch in which fewer words are expected to be right may stand for a sound that is none."""
 
+MAX_CHARACTERS_PER_SECOND = 30
+"""A text that is longer for the speech of a short stretch cannot have been said in it: *Have a nice day.* in 0.4 s."""
+
 REPETITIVE = frozenset({"loop_guard", "compression_ratio_threshold"})
 """Checks that a text fails which repeats itself."""
 
@@ -97,8 +100,11 @@ def _decode_gap(
 
 def _is_sure(result: DecodingResult, gap: Gap, voice: Voice) -> bool:
     """Whether a stretch has enough speech, or the model little doubt of it: what is short may be a laugh or a cough."""
-    if voice.seconds(gap.start, gap.end) >= MIN_BARE_SPEECH:
+    speech = voice.seconds(gap.start, gap.end)
+    if speech >= MIN_BARE_SPEECH:
         return True
+    if len(result.text) > MAX_CHARACTERS_PER_SECOND * speech:
+        return False
     is_likely = result.no_speech_prob <= UNSURE_OF_SPEECH or result.avg_logprob >= UNSURE_OF_TEXT
     return is_likely and not result.confidence < MIN_CONFIDENCE
 
