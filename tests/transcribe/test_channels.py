@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +141,15 @@ def test_progress_is_that_of_the_last_channel() -> None:
     assert done[-1] == (70, 70)
 
 
+@cache
+def transcribed_in_one_go() -> Transcription:
+    return make_model().transcribe(STEREO, channels="split", language="en")
+
+
 @pytest.mark.parametrize("n_window", [0, 1, 3, 5])
 def test_split_channels_go_on_from_a_journal(tmp_path: Path, n_window: int) -> None:
     path = tmp_path / "journal"
-    expected = make_model().transcribe(STEREO, channels="split", language="en")
+    expected = transcribed_in_one_go()
     model = make_model()
     with pytest.raises(StoppedError):
         model.transcribe(

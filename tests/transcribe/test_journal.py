@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +154,7 @@ def test_an_interrupted_transcription_goes_on_to_the_same_end(
 ) -> None:
     """What is asked of the engine and what comes out are those of a run without interruption."""
     options = {"language": "en", **options}
-    whole = make_model()
-    expected = whole.transcribe(RECORDING, **options)
+    whole, expected = uninterrupted(json.dumps(options))
     first, second = make_model(), make_model()
     interrupted(first, path, n_window, **options)
     kept = json.loads(path.read_text().splitlines()[-1])
@@ -167,6 +167,13 @@ def test_an_interrupted_transcription_goes_on_to_the_same_end(
         call.histories for call in whole.inference.calls[-n_asked:]
     ]
     assert ("place" in kept) == (n_window > 0)
+
+
+@cache
+def uninterrupted(options: str) -> tuple[Whisper, Transcription]:
+    """A model that has transcribed the recording with options given as JSON, and what came of it."""
+    model = make_model()
+    return model, model.transcribe(RECORDING, **json.loads(options))
 
 
 def facts(result: Transcription) -> str:
