@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from sasayaki.decoding.task import DecodingTask
+from sasayaki.decoding.pool import _Group
+from sasayaki.decoding.shortcut import likeliest_of
+from sasayaki.decoding.task import DecodingTask, Proposal
 from sasayaki.inference.base import Digest
 from sasayaki.options import TranscribeOptions
 from sasayaki.text.tokenizer import Tokenizer
@@ -57,11 +59,11 @@ def task_times(beam_size: int, n_steps: int) -> Iterator[float]:
     rows = task.start()
     digests = [digest(logits) for logits in pool]
     first = np.repeat(pool[0][:1], 2, axis=1)
-    rows = task.advance(task.propose(first, digest(first)))
+    rows = task.advance(propose(task, first, digest(first)))
     for step in range(n_steps):
         logits, known = pool[step % len(pool)][: len(rows)], digests[step % len(pool)].rows(0, len(rows))
         begin = time.thread_time()
-        rows = task.advance(task.propose(logits, known))
+        rows = task.advance(propose(task, logits, known))
         yield time.thread_time() - begin
         if not rows:
             return
@@ -82,6 +84,12 @@ def speech_logits(rng: np.random.Generator, n_batch: int) -> np.ndarray:
     return logits
 
 
+def propose(task: DecodingTask, logits: np.ndarray, known: Digest) -> Proposal:
+    """The candidates of a decode, as `TaskPool` has them found."""
+    (likeliest,) = likeliest_of([task.shortcut], logits, known, [task.sampled])
+    return task.propose(logits, likeliest)
+
+
 def digest(logits: np.ndarray) -> Digest:
     """What an engine finds out about logits while it has them at hand."""
     tokens = np.argsort(-logits, axis=-1)[..., :64]
@@ -100,11 +108,13 @@ def compare(arguments: argparse.Namespace) -> None:
     options = {"language": "en", "beam_size": arguments.beam_size, "suppress_tokens": [-1, model.tokenizer.eot]}
     model.decode(mel, **options)
     spent["model"].clear()
+    _clock(_Group, "_likeliest", spent["search"])
     _clock(DecodingTask, "propose", spent["search"])
     _clock(DecodingTask, "advance", spent["search"])
     model.decode(mel, **options)
     forward = statistics.median(spent["model"][1:])
-    search = statistics.median(a + b for a, b in zip(spent["search"][2::2], spent["search"][3::2], strict=True))
+    parts = spent["search"][3:]  # without those of the first step
+    search = statistics.median(map(sum, zip(parts[::3], parts[1::3], parts[2::3], strict=True)))
     share = 100 * search / (forward + search)
     print(f"{arguments.model}: model {1000 * forward:.2f} ms, filters and search {1000 * search:.2f} ms: {share:.1f} %")
 

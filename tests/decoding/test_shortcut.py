@@ -10,7 +10,7 @@ import pytest
 
 from sasayaki.decoding.arrays import take_columns, top_k
 from sasayaki.decoding.filters.chain import build_filters
-from sasayaki.decoding.shortcut import Likeliest, Shortcut
+from sasayaki.decoding.shortcut import Likeliest, Shortcut, likeliest_of
 from sasayaki.inference.base import Digest
 from sasayaki.options import DecodingOptions
 from sasayaki.text.tokenizer import Tokenizer
@@ -27,10 +27,8 @@ def shortcut(tokenizer: Tokenizer, n_candidate: int | None = 6, options: Decodin
 
 
 def likeliest(logits: np.ndarray, sampled: list[tuple[int, ...]], digest: Digest, n_candidate: int) -> Likeliest | None:
-    found = shortcut(LARGE, n_candidate)
-    assert found
-    with np.errstate(all="ignore"):  # as its caller does
-        return found.likeliest(logits, digest, sampled)
+    (found,) = likeliest_of([shortcut(LARGE, n_candidate)], logits, digest, [sampled])
+    return found
 
 
 def by_filters(logits: np.ndarray, sampled: list[tuple[int, ...]], n_candidate: int) -> Likeliest:
@@ -38,7 +36,8 @@ def by_filters(logits: np.ndarray, sampled: list[tuple[int, ...]], n_candidate: 
     for logit_filter in build_filters(OPTIONS, LARGE, left.shape[1], None):
         logit_filter.apply(left, sampled)
     tokens = top_k(left, n_candidate)
-    return Likeliest(tokens, take_columns(left, tokens), np.log(np.exp(left.astype(np.float64)).sum(1)))
+    before, after = (np.log(np.exp(x.astype(np.float64)).sum(-1)) for x in (logits[:, -1], left))
+    return Likeliest(tokens, take_columns(left, tokens), after, before, np.full(len(left), True))
 
 
 def speech(draw: random.Random, n_batch: int) -> np.ndarray:
@@ -76,6 +75,7 @@ def test_it_finds_what_the_filters_leave(n_candidate: int) -> None:
         assert found.tokens.tolist() == expected.tokens.tolist(), case
         assert found.logits.tolist() == expected.logits.tolist(), case
         assert found.norms == pytest.approx(expected.norms, abs=3e-6), case
+        assert found.raw_norms == pytest.approx(expected.raw_norms, abs=3e-6), case
     assert n_found > 15
 
 
@@ -127,6 +127,21 @@ def test_there_is_none_for_other_filters(options: dict[str, object]) -> None:
 
 def test_there_is_none_for_a_search_that_looks_at_all_tokens() -> None:
     assert shortcut(LARGE, None) is None
+
+
+def test_decodes_are_looked_at_together_and_given_up_alone() -> None:
+    logits = speech(random.Random(4), 5)
+    logits[2, 0, list(LARGE.non_speech_tokens)[:2]] = 60
+    history = (LARGE.timestamp_begin, 400)
+    shortcuts = [shortcut(LARGE), shortcut(LARGE.with_language("de", "translate")), None, shortcut(LARGE, 1)]
+    assert shortcuts[0] == shortcuts[1] != shortcuts[3]
+    sampled = [[history] * 2, [history], [history], [history]]
+    found = likeliest_of(shortcuts, logits, digest_of(logits), sampled)
+    assert [likeliest is None for likeliest in found] == [False, True, True, False]
+    assert found[0]
+    assert found[3]
+    assert found[0].tokens.tolist() == by_filters(logits[:2], sampled[0], 6).tokens.tolist()
+    assert found[3].tokens.tolist() == by_filters(logits[4:], sampled[3], 1).tokens.tolist()
 
 
 @pytest.mark.parametrize("beam_size", [None, 1, 3, 5])

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
+from sasayaki.decoding.shortcut import Likeliest, likeliest_of
 from sasayaki.decoding.task import DecodingTask
-from sasayaki.inference.base import DecoderSession, DigestingSession, Inference, Row
+from sasayaki.inference.base import Array, DecoderSession, DigestingSession, Inference, Row
 from sasayaki.results import DecodingResult
 
 _JOINING_TOKENS = 8
@@ -86,10 +87,10 @@ class _Group:
         self.n_columns += max(len(row.tokens) for _, rows in self.turns for row in rows)
         offsets = [0, *accumulate(len(rows) for _, rows in self.turns)]
         # All candidates are computed before the first one is read: a device is waited for once a step.
-        digest = self.session.digest() if isinstance(self.session, DigestingSession) else None
+        found = self._likeliest(logits)
         proposals = [
-            task.propose(logits[start:stop], digest and digest.rows(start, stop))
-            for (task, _), (start, stop) in zip(self.turns, pairwise(offsets), strict=True)
+            task.propose(logits[start:stop], likeliest)
+            for (task, _), (start, stop), likeliest in zip(self.turns, pairwise(offsets), found, strict=True)
         ]
         stepped = [
             (task, _shift_sources(task.advance(proposal), offset))
@@ -100,6 +101,14 @@ class _Group:
             self.session.close()
             self.session = None
         return [(task, task.finish()) for task, rows in stepped if not rows]
+
+    def _likeliest(self, logits: Array) -> Sequence[Likeliest | None]:
+        """What the engine's knowledge of the logits tells about the rows of each task."""
+        tasks = [task for task, _ in self.turns]
+        if not isinstance(self.session, DigestingSession):
+            return [None] * len(tasks)
+        shortcuts, sampled = [task.shortcut for task in tasks], [task.sampled for task in tasks]
+        return likeliest_of(shortcuts, logits, self.session.digest(), sampled)
 
     def _let_in(self) -> None:
         """Move tasks from the waiting to those under way."""

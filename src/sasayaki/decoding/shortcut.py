@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -33,14 +34,25 @@ class Likeliest(NamedTuple):
     """The likeliest tokens of each row after the filters, likeliest first.
 
     Attributes:
-        tokens: (n_batch, n_candidate) int64.
+        tokens: (n_batch, n_candidate) integers.
         logits: (n_batch, n_candidate) float32.
         norms: log-sum-exp of the logits that are left, (n_batch,) float32.
+        raw_norms: log-sum-exp of the logits before the filters, (n_batch,) float32.
+        is_sure: where all this is so, (n_batch,); few logits do not always tell.
     """
 
     tokens: Ints
     logits: Floats
     norms: Floats
+    raw_norms: Floats
+    is_sure: Bools
+
+    def rows(self, start: int, stop: int) -> Likeliest | None:
+        """That of some rows; None when not all of them are sure."""
+        if not self.is_sure[start:stop].all():
+            return None
+        own = slice(start, stop)
+        return Likeliest(self.tokens[own], self.logits[own], self.norms[own], self.raw_norms[own], self.is_sure[own])
 
 
 class Shortcut:
@@ -55,11 +67,19 @@ class Shortcut:
 
     def __init__(self, tokenizer: Tokenizer, is_text: Bools, rules: ApplyTimestampRules, n_candidate: int) -> None:
         self._rules = rules
+        self._does = (rules.max_initial_index, n_candidate, is_text.tobytes())
         self._eot, self._begin = tokenizer.eot, tokenizer.timestamp_begin
         self._n_candidate = n_candidate
         self._is_text = is_text
         self._suppressed = np.flatnonzero(~is_text[: self._begin])
         self._times = np.arange(self._begin, len(is_text), dtype=np.int32)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they do the same, for whatever tokenizers they were made."""
+        return isinstance(other, Shortcut) and self._does == other._does
+
+    def __hash__(self) -> int:
+        return hash(self._does)
 
     @classmethod
     def of(
@@ -80,8 +100,8 @@ class Shortcut:
         is_text[begin:] = False
         return cls(tokenizer, is_text, rules, n_candidate)
 
-    def likeliest(self, logits: Floats, digest: Digest, sampled: Sequence[tuple[int, ...]]) -> Likeliest | None:
-        """What each row may go on with; None when few logits do not tell.
+    def likeliest(self, logits: Floats, digest: Digest, sampled: Sequence[tuple[int, ...]]) -> Likeliest:
+        """What each row may go on with.
 
         Args:
             logits: (n_batch, n_read, n_vocab) float32; the last position is read.
@@ -89,8 +109,6 @@ class Shortcut:
             sampled: what each row has sampled so far.
         """
         last, norms = logits[:, -1], digest.norms[:, -1]
-        if not np.isfinite(norms).all():
-            return None
         tokens, values = digest.tokens[:, -1], digest.logits[:, -1]
         allowed = np.array([self._rules.allowed(each, logits.shape[-1]) for each in sampled], np.int32)
         others, first, stop = allowed.T[:, :, None]
@@ -103,25 +121,53 @@ class Shortcut:
         best_text = np.where(is_text, values, -math.inf).max(axis=1)
         has_text = np.exp(best_text - norms) >= inside  # else rule 5 of the timestamps takes it away
 
-        values_left = np.where(is_time | (is_text & has_text[:, None]), values, np.float32(-math.inf))
-        order = np.lexsort((tokens, -values_left))[:, : self._n_candidate]  # among equals, the lowest token first
-        found = np.take_along_axis(values_left, order, axis=1)
-        kept = self._kept(last, norms, others[:, 0], has_text, inside, outside)
-        if kept is None or not (found[:, -1] > values[:, -1]).all():
-            return None
-        return Likeliest(np.take_along_axis(tokens, order, axis=1), found, norms + kept)
+        left = np.where(is_time | (is_text & has_text[:, None]), values, np.float32(-math.inf))
+        order = np.lexsort((tokens, -left))[:, : self._n_candidate]  # among equals, the lowest token first
+        found = np.take_along_axis(left, order, axis=1)
+        kept, is_exact = self._kept(last, norms, others[:, 0], has_text, inside, outside)
+        is_sure = is_exact & (found[:, -1] > values[:, -1]) & np.isfinite(norms)
+        return Likeliest(np.take_along_axis(tokens, order, axis=1), found, norms + kept, norms, is_sure)
 
     def _kept(
         self, logits: Floats, norms: Floats, others: Ints, has_text: Bools, inside: Floats, outside: Floats
-    ) -> Floats | None:
-        """Logarithm of the probability that the filters leave each row, (n_batch,); None when it is not exact.
+    ) -> tuple[Floats, Bools]:
+        """Logarithm of the probability that the filters leave each row, (n_batch,), and whether it is exact.
 
         `inside` and `outside` are the probabilities of the timestamps that are and are not allowed.
         """
         gone = outside + np.exp(logits[:, self._suppressed] - norms[:, None]).sum(axis=1)
         is_open = has_text & (others == 0)
-        if not np.where(is_open, gone < _MOST_GONE, inside > _LEAST_LEFT).all():
-            return None
         end = np.where(has_text, np.exp(logits[:, self._eot] - norms), np.float32(0))
         kept: Floats = np.where(is_open, np.log1p(-gone), np.log(inside + end))
-        return kept
+        return kept, np.where(is_open, gone < _MOST_GONE, inside > _LEAST_LEFT)
+
+
+def likeliest_of(
+    shortcuts: Sequence[Shortcut | None],
+    logits: Floats,
+    digest: Digest,
+    sampled: Sequence[Sequence[tuple[int, ...]]],
+) -> list[Likeliest | None]:
+    """What the rows of each decode may go on with; None where there is no shortcut or few logits do not tell.
+
+    Decodes with equal shortcuts one behind the other are looked at together.
+
+    Args:
+        shortcuts: of each decode.
+        logits: of all rows, those of the first decode first, (n_batch, n_read, n_vocab) float32.
+        digest: of these logits.
+        sampled: what each row of each decode has sampled so far.
+    """
+    offsets = [0, *accumulate(map(len, sampled))]
+    found: list[Likeliest | None] = []
+    for shortcut, group in groupby(range(len(shortcuts)), key=shortcuts.__getitem__):
+        places = list(group)
+        start, stop = offsets[places[0]], offsets[places[-1] + 1]
+        if shortcut is None:
+            found += [None] * len(places)
+            continue
+        rows = [tokens for place in places for tokens in sampled[place]]
+        with np.errstate(all="ignore"):  # where logits are not numbers, nothing is sure
+            together = shortcut.likeliest(logits[start:stop], digest.rows(start, stop), rows)
+        found += [together.rows(offsets[place] - start, offsets[place + 1] - start) for place in places]
+    return found

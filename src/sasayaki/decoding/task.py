@@ -18,10 +18,10 @@ from sasayaki.decoding.ranker import MaximumLikelihoodRanker
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.decoding.scorers.chain import build_scorers
 from sasayaki.decoding.search import Beam, Candidates, SearchState
-from sasayaki.decoding.shortcut import Shortcut
+from sasayaki.decoding.shortcut import Likeliest, Shortcut
 from sasayaki.decoding.token_decoders import build_token_decoder
 from sasayaki.errors import BackendError, OptionError
-from sasayaki.inference.base import Array, AudioFeatures, Digest, Row
+from sasayaki.inference.base import Array, AudioFeatures, Row
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Hypothesis
 from sasayaki.text.tokenizer import Tokenizer
@@ -98,7 +98,7 @@ class DecodingTask:
         self._n_steps = 0
         self._no_speech_prob = math.nan
         has_scorers, n_candidate = bool(self._scorers), self._decoder.n_candidate
-        self._shortcut = None if has_scorers else Shortcut.of(self._filters, tokenizer, n_candidate, n_vocab)
+        self.shortcut = None if has_scorers else Shortcut.of(self._filters, tokenizer, n_candidate, n_vocab)
         self._recorder = tracer and tracer.begin(audio, tokenizer, options, self._initial, language_probs)
         if self._recorder:
             self._filters = self._recorder.watch(self._filters)
@@ -112,33 +112,34 @@ class DecodingTask:
         """The first row to feed; all beams and samples grow from it."""
         return [Row(self._audio, self._initial.tokens, read=(self._initial.sot_index, -1))]
 
-    def propose(self, logits: Array, digest: Digest | None = None) -> Proposal:
+    @property
+    def sampled(self) -> list[tuple[int, ...]]:
+        """What each row has sampled so far."""
+        return [beam.tokens for beam in self._state.beams]
+
+    def propose(self, logits: Array, likeliest: Likeliest | None = None) -> Proposal:
         """Pick candidates from the logits of this task's rows, (n_batch, n_read, n_vocab).
 
-        With their digest, candidates are found from few logits where the filters are the default ones.
+        `likeliest` is what the shortcut has found for them; without it, the filters are applied to all logits.
         """
-        sampled = [beam.tokens for beam in self._state.beams]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # `advance` finds what is not a number
-            few = digest and self._propose_from_few(logits, digest, sampled)
-            if few and self._recorder:
+        sampled = self.sampled
+        with np.errstate(over="ignore", invalid="ignore"):  # `advance` finds what is not a number
+            no_speech_prob = None if self._n_steps else self._no_speech(logits[0, 0])
+            if likeliest is None:
+                return self._propose_from_all(logits[:, -1], sampled, no_speech_prob)
+            if self._recorder:
                 self._filtered(logits[:, -1], sampled)  # only to be watched
-            return few or self._propose_from_all(logits, sampled)
+            return Proposal(
+                likeliest.tokens,
+                likeliest.logits - likeliest.norms[:, None],
+                likeliest.logits - likeliest.raw_norms[:, None],
+                likeliest.raw_norms,
+                no_speech_prob,
+            )
 
-    def _propose_from_few(self, logits: Array, digest: Digest, sampled: Sequence[tuple[int, ...]]) -> Proposal | None:
-        found = self._shortcut and self._shortcut.likeliest(logits, digest, sampled)
-        if not found:
-            return None
-        norms = digest.norms[:, -1]
-        return Proposal(
-            found.tokens,
-            found.logits - found.norms[:, None],
-            found.logits - norms[:, None],
-            norms,
-            None if self._n_steps else self._no_speech(logits[0, 0], digest.norms[0, 0]),
-        )
-
-    def _propose_from_all(self, logits: Array, sampled: Sequence[tuple[int, ...]]) -> Proposal:
-        raw = logits[:, -1]
+    def _propose_from_all(
+        self, raw: Array, sampled: Sequence[tuple[int, ...]], no_speech_prob: Array | None
+    ) -> Proposal:
         filtered = self._filtered(raw, sampled)
         raw_norms, norms = norms_before_and_after(raw, filtered)
         scores = self._scores(filtered, norms[:, None], sampled) if self._scorers else filtered
@@ -149,7 +150,7 @@ class DecodingTask:
             logprobs,
             take_columns(raw, tokens) - raw_norms[:, None],
             raw_norms,
-            None if self._n_steps else self._no_speech(logits[0, 0], logsumexp(logits[0, 0])),
+            no_speech_prob,
             take_columns(scores, tokens) - logprobs if self._scorers else None,
         )
 
@@ -242,9 +243,10 @@ class DecodingTask:
             words=score_words(tokens, logprobs, mean_logprob, self._tokenizer),
         )
 
-    def _no_speech(self, logits: Array, norm: Array) -> Array:
-        """Probability of the no-speech token from raw logits (n_vocab,) and their log-sum-exp."""
-        return math.e ** (logits[self._tokenizer.no_speech] - norm)
+    def _no_speech(self, logits: Array) -> Array:
+        """Probability of the no-speech token from raw logits (n_vocab,)."""
+        difference = logits[self._tokenizer.no_speech] - logsumexp(logits)
+        return math.e**difference
 
 
 def compression_ratio(text: str) -> float:

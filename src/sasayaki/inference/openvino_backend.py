@@ -242,13 +242,15 @@ class OpenVINOSession:
         return not n_idle or self._n_idled < _COPY_STEPS * len(audios)
 
     def _feed(self, layout: RowLayout, seating: Seating) -> None:
+        n_new = layout.tokens.shape[1]
+        columns = np.arange(n_new)
         inputs = {
             "embedded": self._embedding(layout),
             "mask": np.where(layout.mask, np.float32(0), np.float32(-np.inf))[:, None],
             "sources": layout.sources.astype(np.int32),
             "read": layout.read,
-            "seats": seating.seats,
-            "places": seating.places,
+            "seats": (seating.seats[:, :, None] * n_new + columns).reshape(len(seating.seats), -1),
+            "places": seating.places[:, None] * n_new + columns,
         }
         for name, array in inputs.items():
             self._request.set_tensor(name, ov.Tensor(array))

@@ -151,7 +151,7 @@ class _DecoderBuilder:
         self._sources = parameter("sources", [-1], ov.Type.i32)
         self._read = parameter("read", [-1, -1], ov.Type.i64)
         self._seats = parameter("seats", [-1, -1], ov.Type.i64)
-        self._places = parameter("places", [-1], ov.Type.i64)
+        self._places = parameter("places", [-1, -1], ov.Type.i64)
         self._parameters = [
             self._embedded,
             self._mask,
@@ -214,15 +214,13 @@ class _DecoderBuilder:
         values = parameter(f"values.{layer}", [-1, n_head, -1, n_width], self._cross_type)
         self._parameters += [keys, values]
 
-        axis = constant(np.array(0))
-        seated = ops.gather(self._layers.linear(h, f"{name}.query"), self._seats, axis)
+        axis, flat = constant(np.array(0)), constant(np.array([-1, n_state]))
+        seated = ops.gather(ops.reshape(self._layers.linear(h, f"{name}.query"), flat, False), self._seats, axis)
         queries = ops.reshape(seated, constant(np.array([0, -1, n_head, n_width])), True)
         queries = ops.transpose(queries, constant(np.array(_HEADS_FIRST)))
         weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
         attended = merge_heads(ops.matmul(weights, as_float(values), False, False), n_state)
-        n_new = ops.gather(ops.shape_of(self._embedded), constant(np.array([1])), axis)
-        shape = ops.concat([constant(np.array([-1])), n_new, constant(np.array([n_state]))], 0)
-        rows = ops.gather(ops.reshape(attended, shape, False), self._places, axis)
+        rows = ops.gather(ops.reshape(attended, flat, False), self._places, axis)
         return self._layers.linear(rows, f"{name}.out")
 
 

@@ -45,13 +45,13 @@ class ApplyTimestampRules:
         self._begin = tokenizer.timestamp_begin
         self._no_timestamps = tokenizer.no_timestamps
         self._eot = tokenizer.eot
-        self._max_initial_index = max_initial_index
+        self.max_initial_index = max_initial_index
 
     def allowed(self, tokens: tuple[int, ...], n_vocab: int) -> Allowed:
         """What rules 2 to 4 leave behind the sampled `tokens`."""
         begin = self._begin
         if not tokens:
-            limit = n_vocab if self._max_initial_index is None else begin + self._max_initial_index + 1
+            limit = n_vocab if self.max_initial_index is None else begin + self.max_initial_index + 1
             return Allowed(begin, begin, min(limit, n_vocab))
         ends_with_timestamp = tokens[-1] >= begin
         if ends_with_timestamp and (len(tokens) < 2 or tokens[-2] >= begin):
