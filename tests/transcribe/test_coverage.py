@@ -10,6 +10,8 @@ import pytest
 from sasayaki import TranscribeOptions
 from sasayaki.results import Segment
 from sasayaki.transcribe.coverage import Gap, find_gaps, frames_of, guard_options, is_better
+from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.requests import Window
 from sasayaki.vad.regions import Region
 from sasayaki.vad.voice import Voice
 from tests.fakes import text, ts
@@ -289,3 +291,21 @@ def test_a_short_sound_without_rejected_text_is_let_be(monkeypatch: pytest.Monke
     voiced(monkeypatch, (0.5, 1.1))
     _, (window,) = transcribed(lambda question: result(()), 200, temperature=0.0, **GUARDED)
     assert window.n_guard_decodes == 0
+
+
+@pytest.mark.parametrize(("end", "ends_in_silence"), [(0.8, True), (4.0, False)])
+def test_only_a_short_stretch_is_heard_before_silence(
+    monkeypatch: pytest.MonkeyPatch, end: float, ends_in_silence: bool
+) -> None:
+    """Behind 20 s of noisy speech silence made base say *Thank you for watching this video*."""
+    voiced(monkeypatch, (2.0, 2.0 + end), sound=0.2)
+    asked: list[Window] = []
+    read = Recording.window
+
+    def window(self: Recording, window: Window) -> np.ndarray:
+        asked.append(window)
+        return read(self, window)
+
+    monkeypatch.setattr(Recording, "window", window)
+    transcribed(repeating(0, no_speech_prob=0.7, avg_logprob=-1.2), round(100 * end) + 400, temperature=0.0, **GUARDED)
+    assert [each.ends_in_silence for each in asked] == [False, ends_in_silence]

@@ -83,7 +83,7 @@ def _decode_gap(
     work: Assignment, gap: Gap, voice: Voice, language: str, n_halvings: int = MAX_HALVINGS
 ) -> Asking[Guarded]:
     """Segments of a gap decoded on its own, or of its halves when it repeats itself; none when nothing passes."""
-    window, options = _window(gap), work.options
+    window, options = _window(gap, voice), work.options
     result: DecodingResult = yield Decode(window, guard_options(options, language))
     failed = failed_checks(result, options)
     if not failed and _is_sure(result, gap, voice):
@@ -100,24 +100,27 @@ def _decode_gap(
 
 def _is_sure(result: DecodingResult, gap: Gap, voice: Voice) -> bool:
     """Whether a stretch has enough speech, or the model little doubt of it: what is short may be a laugh or a cough."""
-    speech = voice.seconds(gap.start, gap.end)
-    if speech >= MIN_BARE_SPEECH:
+    if not _is_short(gap, voice):
         return True
-    if len(result.text) > MAX_CHARACTERS_PER_SECOND * speech:
+    if len(result.text) > MAX_CHARACTERS_PER_SECOND * voice.seconds(gap.start, gap.end):
         return False
     is_likely = result.no_speech_prob <= UNSURE_OF_SPEECH or result.avg_logprob >= UNSURE_OF_TEXT
     return is_likely and not result.confidence < MIN_CONFIDENCE
 
 
-def _window(gap: Gap) -> Window:
-    """A gap with silence behind it: what Whisper was trained on, and better for single words (docs/log.md)."""
+def _is_short(gap: Gap, voice: Voice) -> bool:
+    return voice.seconds(gap.start, gap.end) < MIN_BARE_SPEECH
+
+
+def _window(gap: Gap, voice: Voice) -> Window:
+    """A gap, a short one with silence behind it: single words are heard better so (docs/log.md)."""
     start, end = frames_of(gap)
-    return Window(start, end, ends_in_silence=True)
+    return Window(start, end, ends_in_silence=_is_short(gap, voice))
 
 
 def _gap_segments(work: Assignment, gap: Gap, voice: Voice, result: DecodingResult) -> Asking[tuple[Segment, ...]]:
     """Segments of a result that passes the thresholds; those that nobody said are left out."""
-    window, options, tokenizer = _window(gap), work.options, work.tokenizer
+    window, options, tokenizer = _window(gap, voice), work.options, work.tokenizer
     kept = Fallback(result, (make_attempt(result, ()),))
     split = read_window(result, window, options, timestamp_begin=tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
