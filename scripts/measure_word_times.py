@@ -2,10 +2,12 @@
 
     measure_word_times.py run MANIFEST --engine sasayaki --model base --set test --out ours.jsonl
     measure_word_times.py run MANIFEST --engine whisper --model base.pt --set test --out theirs.jsonl
+    measure_word_times.py run MANIFEST --engine align --model base --set test --out aligned.jsonl
     measure_word_times.py table ours.jsonl theirs.jsonl
 
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. `run` transcribes the files
-of a set with word times, 5 beams, one temperature, and otherwise the engine's defaults. `table` compares starts and
+of a set with word times, 5 beams, one temperature, and otherwise the engine's defaults; the engine `align` is told the
+text, which `Whisper.align` times. `table` compares starts and
 ends with the truth, over words that every engine found: those of its text that a longest common subsequence pairs with
 words that were said. A pair that is wrong by more than 2 s for every engine is taken for two different words.
 """
@@ -41,6 +43,19 @@ def transcribe_sasayaki(arguments: argparse.Namespace) -> Any:
     return transcribe
 
 
+def align_sasayaki(arguments: argparse.Namespace) -> Any:
+    """A function from samples to the words of the known text that were found."""
+    import sasayaki
+
+    model = sasayaki.load_model(arguments.model, threads=arguments.threads, precision=arguments.precision)
+
+    def align(speech: Speech) -> list[tuple[str, float, float]]:
+        alignment = model.align(speech.samples, " ".join(word.text for word in speech.words), "en")
+        return [(word.word, word.start, word.end) for word in alignment.words if word.is_aligned]
+
+    return align
+
+
 def transcribe_whisper(arguments: argparse.Namespace) -> Any:
     """The same by openai/whisper."""
     import torch
@@ -72,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
         if not n_left:
             return
         n_left -= 1
-        makers = {"sasayaki": transcribe_sasayaki, "whisper": transcribe_whisper}
+        makers = {"sasayaki": transcribe_sasayaki, "align": align_sasayaki, "whisper": transcribe_whisper}
         transcribe = transcribe or makers[arguments.engine](arguments)
         line = {"name": speech.name, "kind": speech.kind, "found": transcribe(speech)}
         line["said"] = [(word.text, word.start, word.end) for word in speech.words]
@@ -147,7 +162,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     runner = commands.add_parser("run")
     runner.add_argument("manifest", type=Path)
-    runner.add_argument("--engine", choices=["sasayaki", "whisper"], default="sasayaki")
+    runner.add_argument("--engine", choices=["sasayaki", "align", "whisper"], default="sasayaki")
     runner.add_argument("--model", default="base")
     runner.add_argument("--heads", help="official name whose alignment heads openai/whisper takes for a model file")
     runner.add_argument("--precision", default="auto")

@@ -92,7 +92,7 @@ def test_a_window_begins_shortly_before_its_first_sound(monkeypatch: pytest.Monk
     voiced(monkeypatch, (40, 45))
     decoder, windows = transcribed(lambda question: result((ts(0), *A, ts(5))), 5000)
     assert [(question.seek, question.size) for question in decoder.questions] == [(3980, 1020)]
-    assert [(segment.start, segment.end) for window in windows for segment in window.segments] == [(39.8, 44.8)]
+    assert [(segment.start, segment.end) for window in windows for segment in window.segments] == [(39.9, 44.8)]
 
 
 @pytest.mark.parametrize(("start", "seek"), [(1.0, 0), (1.1, 0), (1.3, 111)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +38,11 @@ def token_scores(weights: npt.ArrayLike, lags: Sequence[float], silence: npt.NDA
     Returns:
         (n_token, n_steps), in nats; of each step, 0 on the mean over tokens before decay.
     """
-    heard = _cropped(weights, len(silence))
-    moved = np.stack([_earlier(head, lag - _ONSET_LEAD) for head, lag in zip(heard, lags, strict=True)])
-    scores = np.log(moved.mean(axis=0) + _FLOOR)
+    heard = np.asarray(weights, np.float32)[:, :, : len(silence)]
+    total = np.zeros(heard.shape[1:])
+    for head, lag in zip(heard, lags, strict=True):
+        _add_earlier(total, _of_one(head), lag - _ONSET_LEAD)
+    scores = np.log(total / len(heard) + _FLOOR)
     scores -= scores.mean(axis=0)
     fading = np.cumsum(_LOUD_DECAY + (_SILENT_DECAY - _LOUD_DECAY) * silence)
     return np.asarray(np.maximum.accumulate(scores + fading, axis=1) - fading)
@@ -56,7 +59,7 @@ def contrast(weights: npt.ArrayLike, n_steps: int, *, filter_width: int = 7) -> 
     Returns:
         (n_token, n_steps); where all tokens look alike, 0.
     """
-    heard = _cropped(weights, n_steps)
+    heard = _of_one(np.asarray(weights, np.float64)[:, :, :n_steps])
     spread = heard.std(axis=1, keepdims=True)
     standard = (heard - heard.mean(axis=1, keepdims=True)) / np.where(spread > 1e-12, spread, 1.0)
     return np.asarray(median_filter(standard, filter_width).mean(axis=0))
@@ -72,21 +75,18 @@ def median_filter(values: Matrix, width: int) -> Matrix:
     return np.asarray(np.partition(windows, half, axis=-1)[..., half])
 
 
-def _cropped(weights: npt.ArrayLike, n_steps: int) -> Matrix:
-    """The first steps, so that the weights of each head and token sum to 1."""
-    heard = np.asarray(weights, np.float64)[:, :, :n_steps]
+def _of_one(heard: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Weights over the steps that were kept, so that those of each head and token sum to 1."""
     sums = heard.sum(axis=-1, keepdims=True)
-    return np.asarray(heard / np.where(sums > 0, sums, 1.0))
+    return np.asarray(heard / np.where(sums > 0, sums, 1))
 
 
-def _earlier(head: Matrix, seconds: float) -> Matrix:
-    """A head's weights moved to earlier steps, or to later ones; nothing comes in from outside."""
+def _add_earlier(total: Matrix, head: npt.NDArray[np.float32], seconds: float) -> None:
+    """Add a head's weights, moved to earlier steps, or to later ones; nothing comes in from outside."""
     steps = round(seconds * TOKENS_PER_SECOND)
-    moved = np.zeros_like(head)
-    n_steps = head.shape[1]
+    n_steps = total.shape[1]
     kept = max(0, n_steps - abs(steps))
     if steps >= 0:
-        moved[:, :kept] = head[:, n_steps - kept :]
+        total[:, :kept] += head[:, n_steps - kept :]
     else:
-        moved[:, n_steps - kept :] = head[:, :kept]
-    return moved
+        total[:, n_steps - kept :] += head[:, :kept]

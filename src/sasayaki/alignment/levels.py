@@ -34,13 +34,14 @@ def sound_levels(mel: npt.ArrayLike) -> Levels:
     Returns:
         (n_frames,): 0 in silence, about 1.5 where a word starts.
     """
-    values = np.asarray(mel, np.float64)
+    values = np.asarray(mel, np.float32)
     n_frames = values.shape[1]
     if not n_frames:
         return np.zeros(0)
     beside = np.pad(values, ((0, 0), (_SMOOTH_FRAMES // 2, _SMOOTH_FRAMES // 2)), mode="edge")
-    shifted = [beside[:, shift : shift + n_frames] for shift in range(_SMOOTH_FRAMES)]
-    decibels = _DB_PER_UNIT / _SMOOTH_FRAMES * np.sum(shifted, axis=0)
+    decibels = beside[:, :n_frames] * (_DB_PER_UNIT / _SMOOTH_FRAMES)
+    for shift in range(1, _SMOOTH_FRAMES):
+        decibels += beside[:, shift : shift + n_frames] * (_DB_PER_UNIT / _SMOOTH_FRAMES)
     loudest = np.quantile(decibels.max(axis=0), 0.99)
     background = np.maximum(np.quantile(decibels, _QUIET_SHARE, axis=1, keepdims=True), loudest - _RANGE_DB)
-    return np.asarray(np.clip(decibels - background - _KNEE_DB, 0.0, _CAP_DB).mean(axis=0))
+    return np.asarray(np.clip(decibels - background - _KNEE_DB, 0.0, _CAP_DB).mean(axis=0), np.float64)

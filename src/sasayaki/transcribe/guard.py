@@ -12,7 +12,7 @@ from sasayaki.transcribe.coverage import MIN_BARE_SPEECH, Gap, find_gaps, frames
 from sasayaki.transcribe.evidence import UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
 from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
 from sasayaki.transcribe.requests import Asking, Decode, Window
-from sasayaki.transcribe.segments import make_segments, read_window
+from sasayaki.transcribe.segments import make_segments, read_window, within_speech
 from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
 
@@ -129,4 +129,6 @@ def _gap_segments(work: Assignment, gap: Gap, voice: Voice, result: DecodingResu
         plain = Timing(segments, window.end, gap.start)
         timing = yield from time_window(work, window, result, split.spans, plain, voice)
         segments = timing.segments
+    else:
+        segments = within_speech(segments, voice)
     return tuple(replace(segment, recovered=True) for segment in segments)

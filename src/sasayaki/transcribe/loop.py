@@ -20,7 +20,7 @@ from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
 from sasayaki.transcribe.guard import guard
 from sasayaki.transcribe.language import WindowLanguage
 from sasayaki.transcribe.requests import Answer, Asking, Decode, Loop, Place, Request, Window, WindowResult
-from sasayaki.transcribe.segments import make_segments, read_window, with_language
+from sasayaki.transcribe.segments import make_segments, read_window, with_language, within_speech
 from sasayaki.transcribe.short import decode_shortened
 from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.switching import spoken_window
@@ -109,6 +109,8 @@ def transcribe_window(
     if work.options.word_timestamps:
         timing = yield from time_window(work, window, kept.result, split.spans, timing, voice)
         segments = timing.segments
+    else:
+        segments = within_speech(segments, voice)
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:
         heard = Window(window.start, min(timing.seek, window.end))

@@ -14,6 +14,10 @@ from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.requests import Window
 from sasayaki.transcribe.silence import is_silent
+from sasayaki.vad.voice import Voice
+
+TOUCH = 0.3
+"""Seconds of a region of speech that a segment may hold without it being its own: timestamps are coarse."""
 
 
 def read_window(
@@ -27,6 +31,27 @@ def read_window(
 def with_language(segments: Sequence[Segment], probability: float) -> tuple[Segment, ...]:
     """The segments with the probability of their language."""
     return tuple(replace(segment, language_probability=probability) for segment in segments)
+
+
+def within_speech(segments: Sequence[Segment], voice: Voice | None) -> tuple[Segment, ...]:
+    """The segments without the silence before and behind their speech, over which timestamps often reach.
+
+    Regions that a segment only touches are those of its neighbours. Where nobody listened, or nothing was heard in a
+    segment's time, its times stay.
+    """
+    return tuple(_within_speech(segment, voice) for segment in segments) if voice else tuple(segments)
+
+
+def _within_speech(segment: Segment, voice: Voice) -> Segment:
+    own = [
+        region
+        for region in voice.regions
+        if min(region.end, segment.end) - max(region.start, segment.start) > min(TOUCH, (region.end - region.start) / 2)
+    ]
+    if not own:
+        return segment
+    start, end = max(segment.start, own[0].start), min(segment.end, own[-1].end)
+    return replace(segment, start=round(start, 3), end=round(end, 3))
 
 
 def make_segments(
