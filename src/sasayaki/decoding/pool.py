@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
-from sasayaki.decoding.task import DecodingTask
+from array_api_compat import is_numpy_array
+
+from sasayaki.decoding.task import DecodingTask, on_host
 from sasayaki.inference.base import DecoderSession, DigestingSession, Inference, Row
 from sasayaki.results import DecodingResult
 
@@ -91,6 +93,8 @@ class _Group:
             task.propose(logits[start:stop], digest and digest.rows(start, stop))
             for (task, _), (start, stop) in zip(self.turns, pairwise(offsets), strict=True)
         ]
+        if not is_numpy_array(logits):
+            proposals = on_host(proposals)
         stepped = [
             (task, _shift_sources(task.advance(proposal), offset))
             for (task, _), proposal, offset in zip(self.turns, proposals, offsets, strict=False)
