@@ -314,6 +314,7 @@ def load_model(
     backend: str = "auto",
     precision: str = "auto",
     threads: int | None = None,
+    compiled: bool = False,
     local_files_only: bool = False,
     show_progress: bool = False,
 ) -> Whisper:
@@ -328,19 +329,27 @@ def load_model(
         precision: `float32`, `bfloat16`, `int8` (openvino), `float16` (torch), or `auto` for the fastest one that the
             processor supports.
         threads: threads to use; None takes one for each core that the process may use.
+        compiled: let `torch.compile` compile the model (torch). The first window then takes a minute longer; meant for
+            GPUs, on a processor it is not faster.
         local_files_only: never ask the hub.
         show_progress: show progress bars of downloads on stderr.
 
     Raises:
         ModelNotFoundError: no such model.
         CheckpointError: the model cannot be read.
-        BackendError: the engine is not installed.
+        BackendError: the engine is not installed, or PyTorch cannot compile here.
         OptionError: an argument has a value that cannot be used.
     """
     files = resolve(name, cache_dir=download_root, local_files_only=local_files_only, show_progress=show_progress)
     checkpoint = read_checkpoint(files.checkpoint)
     inference = create_inference(
-        checkpoint, backend=backend, device=device, precision=precision, threads=threads, identity=files.identity
+        checkpoint,
+        backend=backend,
+        device=device,
+        precision=precision,
+        threads=threads,
+        identity=files.identity,
+        compiled=compiled,
     )
     return from_checkpoint(checkpoint, inference, name=files.name)
 

@@ -116,10 +116,9 @@ def forbid_where(logits: Array, rows: Array, stop: int) -> None:
 
 def like(values: npt.NDArray[Any], x: Array) -> Array:
     """`values` as an array of the kind, the dtype and on the device of x."""
-    xp = array_namespace(x)
     if is_numpy_array(x):
         return values.astype(x.dtype)
-    return xp.asarray(values, dtype=x.dtype, device=x.device)
+    return _send(array_namespace(x).asarray(values, dtype=x.dtype), x)
 
 
 def indices_like(values: Sequence[int], x: Array) -> Array:
@@ -127,9 +126,25 @@ def indices_like(values: Sequence[int], x: Array) -> Array:
     if is_numpy_array(x):
         return np.asarray(values, np.int64)
     xp = array_namespace(x)
-    return xp.asarray(values, dtype=xp.int64, device=x.device)
+    return _send(xp.asarray(values, dtype=xp.int64), x)
+
+
+def _send(tensor: Array, x: Array) -> Array:
+    """A tensor on the device of x; the host does not wait until it is there."""
+    return (tensor.pin_memory() if x.is_cuda else tensor).to(x.device, non_blocking=True)
 
 
 def to_numpy(x: Array) -> npt.NDArray[Any]:
     """X on the host, as NumPy."""
     return np.asarray(x) if is_numpy_array(x) else x.detach().cpu().numpy()
+
+
+def all_to_numpy(arrays: Sequence[Array]) -> list[npt.NDArray[Any]]:
+    """Floats and ids of torch as NumPy arrays, in one transfer: the host waits once."""
+    xp = array_namespace(*arrays)
+    flat = to_numpy(xp.concat([xp.reshape(xp.astype(x, xp.float64), (-1,)) for x in arrays]))
+    parts = np.split(flat, np.cumsum([math.prod(x.shape) for x in arrays])[:-1])
+    return [
+        part.reshape(tuple(x.shape)).astype(str(x.dtype).removeprefix("torch."))
+        for part, x in zip(parts, arrays, strict=True)
+    ]

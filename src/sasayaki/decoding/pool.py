@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
+from array_api_compat import is_numpy_array
+
 from sasayaki.decoding.shortcut import Likeliest, likeliest_of
-from sasayaki.decoding.task import DecodingTask
+from sasayaki.decoding.task import DecodingTask, on_host
 from sasayaki.inference.base import Array, DecoderSession, DigestingSession, Inference, Row
 from sasayaki.results import DecodingResult
 
@@ -92,6 +94,8 @@ class _Group:
             task.propose(logits[start:stop], likeliest)
             for (task, _), (start, stop), likeliest in zip(self.turns, pairwise(offsets), found, strict=True)
         ]
+        if not is_numpy_array(logits):
+            proposals = on_host(proposals)
         stepped = [
             (task, _shift_sources(task.advance(proposal), offset))
             for (task, _), proposal, offset in zip(self.turns, proposals, offsets, strict=False)

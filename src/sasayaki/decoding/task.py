@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from sasayaki.decoding.arrays import logsumexp, norms_before_and_after, take_columns, to_numpy
+from sasayaki.decoding.arrays import all_to_numpy, logsumexp, norms_before_and_after, take_columns, to_numpy
 from sasayaki.decoding.confidence import mean_text_logprob, score_words, token_probabilities
 from sasayaki.decoding.confusion import alternatives
 from sasayaki.decoding.filters.chain import build_filters
@@ -51,6 +51,17 @@ class Proposal:
         """The candidates on the host."""
         bonuses = None if self.bonuses is None else to_numpy(self.bonuses)
         return Candidates(to_numpy(self.tokens), to_numpy(self.logprobs), to_numpy(self.raw_logprobs), bonuses)
+
+
+def on_host(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The same in NumPy: a device is waited for once, however many windows are decoded side by side."""
+    names = [field.name for field in fields(Proposal)]
+    parts = [{name: x for name in names if (x := getattr(proposal, name)) is not None} for proposal in proposals]
+    arrays = iter(all_to_numpy([x for part in parts for x in part.values()]))
+    return [
+        replace(proposal, **{name: next(arrays) for name in part})
+        for proposal, part in zip(proposals, parts, strict=True)
+    ]
 
 
 class DecodingTask:

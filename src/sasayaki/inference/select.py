@@ -17,6 +17,7 @@ def create_inference(
     precision: str = "auto",
     threads: int | None = None,
     identity: str | None = None,
+    compiled: bool = False,
 ) -> Inference:
     """Build the engine for a checkpoint.
 
@@ -29,6 +30,7 @@ def create_inference(
         threads: threads for one model; None takes one for each core that the process may use.
         identity: of the files that the checkpoint was read from, by which compiled graphs are kept on disk; None
             keeps none.
+        compiled: let PyTorch compile the model; see `TorchInference`.
 
     Raises:
         OptionError: a value is unknown, or device and backend do not go together.
@@ -44,7 +46,11 @@ def create_inference(
     if backend == "torch" or not is_on_cpu:
         from sasayaki.inference.torch_backend import TorchInference
 
-        return TorchInference(checkpoint, device=device, precision=precision, threads=threads)
+        return TorchInference(checkpoint, device=device, precision=precision, threads=threads, compiled=compiled)
+    if compiled:
+        raise OptionError(
+            "compiled=True is for PyTorch: backend='openvino' always compiles; use backend='torch', or leave it out"
+        )
     from sasayaki.inference.openvino_backend import OpenVINOInference
     from sasayaki.inference.openvino_cache import GraphStore, default_folder
 

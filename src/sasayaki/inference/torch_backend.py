@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions, check_weights
 from sasayaki.errors import BackendError, OptionError
@@ -25,7 +24,8 @@ except ImportError as error:
         'the PyTorch engine needs PyTorch, which is not installed; run: pip install "sasayaki[torch]"'
     ) from error
 
-from sasayaki.inference.torch_cache import CrossAttentionCache, SelfAttentionCache, TorchFeatures
+from sasayaki.inference.torch_cache import CrossAttentionCache, SelfAttentionCache, TorchFeatures, send
+from sasayaki.inference.torch_layers import Layers
 from sasayaki.inference.torch_model import ResidualAttentionBlock, Whisper
 
 _PRECISIONS = ("auto", "float32", "float16", "bfloat16")
@@ -41,9 +41,11 @@ class TorchInference:
             CPU and float16 on a GPU. At float32 on a GPU, PyTorch lets cuDNN round the inputs of the two
             convolutions to TF32 unless `torch.backends.cudnn.allow_tf32` is False, a setting of the process.
         threads: CPU threads of PyTorch; this setting belongs to the process, so None leaves it alone.
+        compiled: let `torch.compile` fuse what lies between matrix products. The first window then takes a minute
+            longer. It is meant for GPUs; on a CPU it was not faster.
 
     Raises:
-        BackendError: the device is not there.
+        BackendError: the device is not there, or PyTorch cannot compile.
         CheckpointError: weights are missing, unexpected or misshaped.
         OptionError: a device, precision or number of threads that does not exist.
     """
@@ -55,6 +57,7 @@ class TorchInference:
         device: str = "auto",
         precision: str = "auto",
         threads: int | None = None,
+        compiled: bool = False,
     ) -> None:
         if threads is not None and threads < 1:
             raise OptionError(f"threads must be at least 1, got {threads}; None keeps PyTorch's setting")
@@ -63,6 +66,7 @@ class TorchInference:
         if threads is not None:
             torch.set_num_threads(threads)
         self.model = _load(checkpoint, chosen, dtype)
+        self._layers = Layers.compiled(self.model) if compiled else Layers(self.model.embed_audio)
 
     @property
     def dims(self) -> ModelDimensions:
@@ -81,7 +85,7 @@ class TorchInference:
             ValueError: another shape than the model takes.
         """
         with torch.no_grad():
-            return self._items(self.model.embed_audio(self._tensor(mel)))
+            return self._items(self._layers.encode(self._tensor(mel)))
 
     def wrap(self, features: Array) -> list[AudioFeatures]:
         """Take encoder outputs, (n_audio, n_audio_ctx, n_audio_state) float NumPy or torch, as AudioFeatures.
@@ -100,7 +104,7 @@ class TorchInference:
 
     def start(self) -> TorchSession:
         """Begin a decode with an empty cache."""
-        return TorchSession(self.model)
+        return TorchSession(self.model, self._layers)
 
     def cross_attention(
         self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
@@ -128,8 +132,8 @@ class TorchInference:
 class TorchSession:
     """A running decode; implements `sasayaki.inference.base.DecoderSession`."""
 
-    def __init__(self, model: Whisper) -> None:
-        self._decoder: _CachedDecoder | None = _CachedDecoder(model)
+    def __init__(self, model: Whisper, layers: Layers) -> None:
+        self._decoder: _CachedDecoder | None = _CachedDecoder(model, layers)
 
     def forward(self, rows: Sequence[Row]) -> Tensor:
         """Feed the new tokens of all rows; logits (n_batch, n_read, n_vocab) float32 on the model's device.
@@ -152,8 +156,9 @@ class TorchSession:
 class _CachedDecoder:
     """`TextDecoder` over the caches of `torch_cache` instead of hooks."""
 
-    def __init__(self, model: Whisper) -> None:
+    def __init__(self, model: Whisper, layers: Layers) -> None:
         self._model = model
+        self._layers = layers
         self._layout = RowLayout.empty()
         self._self_attention = SelfAttentionCache(model)
         self._cross_attention = CrossAttentionCache(model)
@@ -185,7 +190,7 @@ class _CachedDecoder:
         is_token = layout.is_own[:, layout.n_past :]
         columns = np.where(is_token, layout.positions, cache.spare_column)
         arrays = layout.tokens, layout.positions, layout.read, columns, sources, targets
-        tokens, positions, read, columns, sources, targets = self._send(arrays)
+        tokens, positions, read, columns, sources, targets = send(arrays, self._model.device)
 
         cache.reserve(len(rows))
         if moves:
@@ -193,22 +198,11 @@ class _CachedDecoder:
         cache.place(positions, columns, layout.lengths)
         return tokens, positions, read
 
-    def _send(self, arrays: Sequence[npt.NDArray[np.int64]]) -> list[Tensor]:
-        """Integer arrays as tensors on the device, in one transfer that waits for nothing."""
-        flat = torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
-        if self._model.device.type == "cuda":
-            flat = flat.pin_memory()
-        parts = flat.to(self._model.device, non_blocking=True).split([array.size for array in arrays])
-        return [part.view(array.shape) for part, array in zip(parts, arrays, strict=True)]
-
     def _block(self, index: int, block: ResidualAttentionBlock, x: Tensor) -> Tensor:
         """Like `ResidualAttentionBlock.forward`."""
-        attn, cross_attn = block.attn, block.cross_attn
-        h = block.attn_ln(x)
-        x = x + attn.out(self._self_attention.attend(index, attn.query(h), *attn.keys_and_values(h)))
-        h = block.cross_attn_ln(x)
-        x = x + cross_attn.out(self._cross_attention.attend(index, cross_attn.query(h)))
-        return x + block.mlp(block.mlp_ln(x))
+        seen = self._self_attention.attend(index, *self._layers.look_back(block, x))
+        x, q = self._layers.listen(block, x, seen)
+        return self._layers.conclude(block, x, self._cross_attention.attend(index, q))
 
 
 def _device(name: str) -> torch.device:

@@ -15,8 +15,23 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sasayaki.inference.torch_model import Whisper, merge_heads
+from sasayaki.inference.torch_products import attend_to_audio
 
 Ints = npt.NDArray[np.int64]
+
+
+def send(arrays: Sequence[Ints], device: torch.device) -> list[Tensor]:
+    """Integer arrays as tensors on a device, in one transfer that the host does not wait for."""
+    flat = torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
+    if device.type == "cuda":
+        flat = flat.pin_memory()
+    parts = flat.to(device, non_blocking=True).split([array.size for array in arrays])
+    return [part.view(array.shape) for part, array in zip(parts, arrays, strict=True)]
+
+
+def additive(is_hidden: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask for attention: -inf where hidden, 0 elsewhere."""
+    return torch.zeros_like(is_hidden, dtype=dtype).masked_fill_(is_hidden, -torch.inf)
 
 
 class TorchFeatures:
@@ -72,7 +87,7 @@ class SelfAttentionCache:
         self._mask = None
         if n_new > 1 or lengths.min() < self._n_columns:  # else every row sees every column
             is_hidden = torch.arange(self._n_columns, device=positions.device) > positions[:, None, :, None]
-            self._mask = torch.zeros_like(is_hidden, dtype=self._store.dtype).masked_fill_(is_hidden, -torch.inf)
+            self._mask = additive(is_hidden, self._store.dtype)
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Add the new `k` and `v` to a layer and attend from `q`; all are (n_batch, n_new, n_state)."""
@@ -109,7 +124,7 @@ class CrossAttentionCache:
         n_audio = len(self._audios)
         folded = q.reshape(n_audio, -1, self._n_head, q.shape[-1] // self._n_head).transpose(1, 2)
         keys, values = self._layers[layer]
-        heard = F.scaled_dot_product_attention(folded, keys, values, attn_mask=self._mask)
+        heard = attend_to_audio(folded, keys, values, self._mask)
         heard = merge_heads(heard).reshape(q.shape)
         return heard if self._scatter is None else heard[self._scatter]
 
@@ -127,8 +142,10 @@ class CrossAttentionCache:
             ]
         self._mask = None
         if min(lengths) < n_ctx:
-            hidden = np.arange(n_ctx) >= np.array(lengths)[:, None, None, None]
-            self._mask = torch.from_numpy(np.where(hidden, -np.inf, 0)).to(self._layers[0])
+            device = self._layers[0].device
+            (ends,) = send([np.array(lengths)], device)
+            is_hidden = torch.arange(n_ctx, device=device) >= ends[:, None, None, None]
+            self._mask = additive(is_hidden, self._layers[0].dtype)
         self._audios = audios
         self._slot_of_row = []
 
@@ -148,6 +165,4 @@ class CrossAttentionCache:
         if slot_of_row != list(range(n_slots)):
             row_of_slot = np.zeros(n_slots, np.int64)
             row_of_slot[slot_of_row] = np.arange(len(slot_of_row))
-            device = self._layers[0].device
-            self._gather = torch.from_numpy(row_of_slot).to(device)
-            self._scatter = torch.tensor(slot_of_row, device=device)
+            self._gather, self._scatter = send([row_of_slot, np.array(slot_of_row)], self._layers[0].device)

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sasayaki.checkpoints.names import ModelDimensions
+from sasayaki.inference.torch_products import Linear, linear
 
 KVCache = dict[nn.Module, Tensor]
 """From a key or value projection to all that it gave so far, (n_batch, n_ctx, n_state)."""
@@ -45,10 +46,10 @@ class MultiHeadAttention(nn.Module):  # type: ignore[misc]
     def __init__(self, n_state: int, n_head: int) -> None:
         super().__init__()
         self.n_head = n_head
-        self.query = nn.Linear(n_state, n_state)
-        self.key = nn.Linear(n_state, n_state, bias=False)
-        self.value = nn.Linear(n_state, n_state)
-        self.out = nn.Linear(n_state, n_state)
+        self.query = Linear(n_state, n_state)
+        self.key = Linear(n_state, n_state, bias=False)
+        self.value = Linear(n_state, n_state)
+        self.out = Linear(n_state, n_state)
 
     def forward(
         self,
@@ -87,7 +88,7 @@ class MultiHeadAttention(nn.Module):  # type: ignore[misc]
     def keys_and_values(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Project `source` (n_batch, n_keys, n_state) without asking forward hooks, for caches of another kind."""
         key, value = self.key, self.value
-        return F.linear(source, key.weight), F.linear(source, value.weight, value.bias)
+        return linear(source, key.weight), linear(source, value.weight, value.bias)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """View (n_batch, n_ctx, n_state) as (n_batch, n_head, n_ctx, head_dim)."""
@@ -108,7 +109,7 @@ class ResidualAttentionBlock(nn.Module):  # type: ignore[misc]
         self.attn_ln = nn.LayerNorm(n_state)
         self.cross_attn: Any = MultiHeadAttention(n_state, n_head) if cross_attention else None
         self.cross_attn_ln: Any = nn.LayerNorm(n_state) if cross_attention else None
-        self.mlp = nn.Sequential(nn.Linear(n_state, 4 * n_state), nn.GELU(), nn.Linear(4 * n_state, n_state))
+        self.mlp = nn.Sequential(Linear(n_state, 4 * n_state), nn.GELU(), Linear(4 * n_state, n_state))
         self.mlp_ln = nn.LayerNorm(n_state)
 
     def forward(
@@ -202,7 +203,7 @@ class TextDecoder(nn.Module):  # type: ignore[misc]
 
     def project(self, x: Tensor) -> Tensor:
         """Logits (…, n_vocab), in the type of the weights, of the last block's states `x` (…, n_state)."""
-        return F.linear(self.ln(x), self.token_embedding.weight)
+        return linear(self.ln(x), self.token_embedding.weight)
 
     def n_cached(self, kv_cache: Mapping[nn.Module, Tensor] | None) -> int:
         """Number of tokens decoded so far: the length of a self-attention entry, wherever it is."""

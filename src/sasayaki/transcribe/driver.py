@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from sasayaki.alignment.levels import sound_levels
+from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.score import score_tokens
 from sasayaki.decoding.task import DecodingTask
@@ -31,7 +34,7 @@ from sasayaki.transcribe.requests import (
     WindowResult,
     Windows,
 )
-from sasayaki.vad.detector import Listener
+from sasayaki.vad.detector import FRAME_SECONDS, Listener
 from sasayaki.vad.voice import Voice, listen
 
 _Found = TypeVar("_Found")
@@ -121,6 +124,8 @@ class Driver:
         if window not in self._encoded:
             mel = np.asarray(self.recording.window(window))[None]
             self._encoded[window] = self.decoder.inference.encode(mel)[0]
+            if window.end < self.recording.content_frames:
+                self.recording.ahead.begin(partial(self._prepare, window.end))
         return self._encoded[window]
 
     def forget(self) -> None:
@@ -129,8 +134,9 @@ class Driver:
 
     def listener(self, kind: str) -> Listener:
         """What finds voice activity in the recording, made at its first use."""
+        self.recording.ahead.settle()
         if self._listener is None:
-            self._listener = Listener(self.recording.samples, kind, check=self.check)
+            self._listener = Listener(self.recording.samples, kind, check=self._check_here)
         return self._listener
 
     def beside(self) -> Driver:
@@ -138,6 +144,19 @@ class Driver:
         other = Driver(self.decoder, self.recording, self.check)
         other._listener = self._listener
         return other
+
+    def _prepare(self, start: int) -> None:
+        """Compute what the window behind frame `start` will need, as far as it is kept by what computes it."""
+        end = start + N_FRAMES
+        self.recording.mel.read(start, end)
+        if self._listener:
+            frame = math.ceil(end / FRAMES_PER_SECOND / FRAME_SECONDS)
+            self._listener.read(frame, frame)
+
+    def _check_here(self) -> None:
+        """`check`, but not from another thread than the caller's."""
+        if not self.recording.ahead.is_here():
+            self.check()
 
     def _listen(self, request: Listen) -> Voice:
         listener = self.listener(request.options.vad)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from sasayaki.audio.load import AudioSource
 from sasayaki.audio.mel import LogMel
 from sasayaki.audio.samples import Samples, open_samples
 from sasayaki.audio.waveform import pad_or_trim
+from sasayaki.transcribe.ahead import Ahead
 from sasayaki.transcribe.requests import Window
 
 
@@ -34,11 +35,13 @@ class Recording:
         mel: log-mel spectrogram of the audio and of 30 s of silence behind it.
         content_frames: frames of it that are audio, 100 a second.
         samples: the audio itself.
+        ahead: work on the mel and the samples beside the decoder.
     """
 
     mel: Mel
     content_frames: int
     samples: Samples
+    ahead: Ahead = field(default_factory=Ahead)
 
     @classmethod
     def of_samples(cls, samples: Samples, n_mels: int, *, check: Callable[[], None] | None = None) -> Recording:
@@ -48,6 +51,7 @@ class Recording:
 
     def close(self) -> None:
         """Let go of the audio."""
+        self.ahead.close()
         self.samples.close()
 
     @property
@@ -57,6 +61,7 @@ class Recording:
 
     def window(self, window: Window) -> npt.NDArray[np.float32]:
         """The mel of a window (n_mels, window.context); what is missing is 0.0, or silence where that is asked for."""
+        self.ahead.settle()
         mel = self.mel.read(window.start, window.end)
         missing = window.context - mel.shape[1]
         if missing > 0 and window.ends_in_silence:
