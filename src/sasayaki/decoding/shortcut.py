@@ -89,7 +89,7 @@ class Shortcut:
             sampled: what each row has sampled so far.
         """
         last, norms = logits[:, -1], digest.norms[:, -1]
-        if not np.isfinite(norms).all():
+        if not np.isfinite(norms).all() or any(map(self._rules.must_write, sampled)):
             return None
         tokens, values = digest.tokens[:, -1], digest.logits[:, -1]
         allowed = np.array([self._rules.allowed(each, logits.shape[-1]) for each in sampled], np.int32)
