@@ -105,8 +105,8 @@ def transcribe_window(
     The last of a clip may be short, and be written as a whole.
     """
     previous = WindowLanguage(place.language, place.language_probability)
-    whole = window
-    window, spoken = yield from spoken_window(whole, voice, work.options, previous)
+    whole, listened = window, voice if work.options.listens else None
+    window, spoken = yield from spoken_window(whole, listened, work.options, previous)
     language, is_last = spoken.code, is_last and window == whole
     is_whole = is_whole and is_last
     tracer = work.tracer and work.tracer.next_window()
@@ -119,10 +119,10 @@ def transcribe_window(
         kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin, is_whole=is_whole
     )
     found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
-    segments, rejected = judge(found, kept, voice if work.options.listens else None, work.options)
+    segments, rejected = judge(found, kept, listened, work.options)
     timing = Timing(segments, window.start + split.advance, place.last_speech)
     if work.options.word_timestamps:
-        timing = yield from time_window(work, window, kept.result, split.spans, timing, voice)
+        timing = yield from time_window(work, window, kept.result, split.spans, timing, listened)
         segments = timing.segments
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:
