@@ -55,6 +55,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ),
     *(({"length_penalty": value}, ["length_penalty"]) for value in (-0.1, 1.1, NAN, -INF, "0.5")),
     *(({"max_initial_timestamp": value}, ["max_initial_timestamp"]) for value in (-0.02, NAN, INF, "1")),
+    *(({"write_until": value}, ["write_until"]) for value in (-0.02, NAN, "1")),
     *(({"temperature": value}, ["temperature"]) for value in (-0.1, NAN, INF, None, "0", True, (0.0, 0.2), 10**400)),
     *(
         ({"prompt": value}, ["prompt"])

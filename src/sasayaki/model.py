@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import sasayaki
 from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio import AudioSource
+from sasayaki.batching.many import recordings_side_by_side
 from sasayaki.batching.recording import cuts_side_by_side
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
@@ -22,6 +23,7 @@ from sasayaki.checkpoints.resolve import list_models, resolve
 from sasayaki.checkpoints.tables import alignment_heads_for, head_lags_for
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
+from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.errors import AudioError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
@@ -30,10 +32,10 @@ from sasayaki.languages import to_language_code
 from sasayaki.option_values import parse_languages
 from sasayaki.options import DecodingOptions, TranscribeOptions, override
 from sasayaki.records import to_plain
-from sasayaki.results import Alignment, DecodingResult, Transcription
+from sasayaki.results import Alignment, DecodingResult, Outcome, Transcription
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.trace import Trace
-from sasayaki.transcribe.start import Run, align, one_after_the_other, start
+from sasayaki.transcribe.start import Plan, Run, align, one_after_the_other, start
 from sasayaki.transcribe.stop import Cancel, Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 
@@ -217,6 +219,43 @@ class Whisper:
         settled = self._settle(options, overrides)
         run = self._run(settled, Stop(cancel, time_limit), progress, journal, trace)
         return start(self._decoder, audio, settled, run)
+
+    def transcribe_many(
+        self,
+        sources: Iterable[AudioSource],
+        *,
+        n_windows: int = 8,
+        cancel: Cancel | None = None,
+        options: TranscribeOptions | None = None,
+        **overrides: Any,
+    ) -> Iterator[Outcome]:
+        """Transcribe many recordings with their windows side by side; each as `transcribe` would alone.
+
+        Args:
+            sources: paths, or whatever else `transcribe` takes; read as they are needed.
+            n_windows: windows that are decoded together: one of each recording, or several of its cuts where
+                `batch_size` is more than 1.
+            cancel: asked before each step of the decoder; True ends it all.
+            options: how to transcribe.
+            **overrides: fields of TranscribeOptions that replace those of `options`.
+
+        Returns:
+            An outcome for each source, in their order: its transcription, or the error of one that cannot be read.
+
+        Raises:
+            OptionError: an option cannot be used, or does not fit the model.
+            StoppedError: `cancel` ended it; the error has what was final of the recording that comes next.
+        """
+        if not isinstance(n_windows, int) or isinstance(n_windows, bool) or n_windows < 1:
+            raise OptionError(f"n_windows must be a whole number of at least 1, got {n_windows!r}")
+        settled = self._settle(options, overrides)
+        stop = Stop(cancel, None)
+        run = self._run(settled, stop, None, None, None)
+
+        def begin(source: AudioSource, plan: Plan) -> SegmentStream:
+            return start(self._decoder, source, settled, replace(run, plan=plan))
+
+        return recordings_side_by_side(TaskPool(self.inference, stop.check), sources, begin, n_windows)
 
     def align(
         self,

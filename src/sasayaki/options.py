@@ -260,9 +260,14 @@ class DecodingOptions(WindowOptions):
     prompt: str | Sequence[int] | None = None
     """Text or tokens of what came before, as context."""
 
+    write_until: float | None = None
+    """A segment that begins before this many seconds of the window is written, even if it does not end in it; None
+    lets the model leave it to the next window."""
+
     def __post_init__(self) -> None:
         WindowOptions.__post_init__(self)
         check_temperature(self.temperature)
+        check_number("write_until", self.write_until, least=0)
         self._keep("prompt", text_or_tokens("prompt", self.prompt))
         if self.beam_size is not None and self.best_of is not None:
             raise OptionError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from sasayaki.errors import AudioError
 from sasayaki.options import TranscribeOptions
 from sasayaki.records import to_plain
 
@@ -302,6 +303,20 @@ class Transcription(Record):
 
     options: TranscribeOptions = field(default_factory=TranscribeOptions, repr=False)
     """The options that were in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one of many recordings."""
+
+    source: Any
+    """The recording, as it was given."""
+
+    transcription: Transcription | None = None
+    """What was said; None if it could not be read."""
+
+    error: AudioError | None = None
+    """Why not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

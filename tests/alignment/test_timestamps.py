@@ -12,8 +12,8 @@ from tests.fakes import TIMESTAMP_BEGIN, text, ts
 A, B = text(" a"), text(" b")
 
 
-def split(*tokens: int, n_frames: int = 3000) -> WindowSplit:
-    return split_window(tokens, timestamp_begin=TIMESTAMP_BEGIN, n_frames=n_frames)
+def split(*tokens: int, n_frames: int = 3000, is_whole: bool = False) -> WindowSplit:
+    return split_window(tokens, timestamp_begin=TIMESTAMP_BEGIN, n_frames=n_frames, is_whole=is_whole)
 
 
 def times(found: WindowSplit) -> list[tuple[float, float]]:
@@ -25,6 +25,19 @@ def test_a_lone_zero_timestamp_spans_the_window(n_frames: int) -> None:
     """B50: the segment had no duration and its text was thrown away."""
     found = split(ts(0), *A, *B, n_frames=n_frames)
     assert found == WindowSplit((TokenSpan(0.0, n_frames / 100, (ts(0), *A, *B)),), n_frames)
+
+
+def test_of_a_whole_window_nothing_is_left_to_the_next_one() -> None:
+    found = split(ts(0), *A, ts(7), ts(7), *B, n_frames=1200, is_whole=True)
+    assert times(found) == [(0, 7), (7, 12)]
+    assert found.spans[1].tokens == (ts(7), *B)
+    assert found.advance == 1200
+
+
+def test_a_segment_of_a_whole_window_that_begins_behind_it_has_a_place_in_it() -> None:
+    found = split(ts(0), *A, ts(13), ts(13), *B, n_frames=1200, is_whole=True)
+    assert all(0 <= span.start <= span.end <= 12 for span in found.spans)
+    assert found.advance == 1200
 
 
 def test_without_a_pair_the_window_is_one_segment_up_to_its_last_timestamp() -> None:

@@ -11,7 +11,9 @@ import pytest
 import sasayaki
 from sasayaki.errors import StoppedError
 from sasayaki.results import Transcription
-from tests.fakes import text, ts
+from sasayaki.transcribe import guard
+from sasayaki.transcribe.coverage import find_gaps
+from tests.fakes import EOT, text, ts
 from tests.scripted_model import make_model, sentence, speak, tone
 
 SILENCE = np.zeros(16000 * 4, np.float32)
@@ -56,6 +58,23 @@ def test_cuts_are_made_in_silence_and_cover_all_speech() -> None:
     result = transcribe(2, recording("low", "high", "middle"))
     starts = [each.seek / 100 for each in result.segments]
     assert starts == pytest.approx([0, 24, 48], abs=0.3)
+
+
+def test_text_behind_a_pause_of_timestamps_is_written_in_the_same_window() -> None:
+    """The model may leave what it begins to the next window; behind a cut there is none."""
+    script = (ts(0), *text(" one"), ts(5), ts(5), EOT, *text(" two"), ts(19))
+    model = make_model(speak({"high": script}))
+    result = transcribe(4, recording("high", "low"), model)
+    assert len(model.inference.encoded) == 2
+    assert [each.start for each in result.segments][:2] == [0.0, 5.0]
+
+
+def test_speech_that_no_text_covers_is_decoded_again_though_vad_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "find_gaps", find_gaps)
+    model = make_model(speak({"high": sentence("high", 2)}))
+    result = transcribe(4, recording("low", "high"), model, vad="off", coverage_guard=True)
+    assert result.n_guard_decodes >= 1
+    assert transcribe(4, recording("low", "high"), model, vad="off").n_guard_decodes == 0
 
 
 def test_a_recording_without_speech_has_no_segments() -> None:

@@ -91,11 +91,38 @@ def test_a_long_region_is_divided_where_speech_is_least_likely() -> None:
     assert first.end == second.start == pytest.approx(702.5 * FRAME_SECONDS)
 
 
+def test_sounds_that_are_no_speech_are_kept_if_asked_for_and_cut_in_their_middle() -> None:
+    probabilities = np.zeros(1250, np.float32)
+    probabilities[:900] = 0.2
+    regions = [Region(2, 14), Region(18, 20), Region(36, 38)]
+    kept = cut_at_silences(regions, 17.0, probabilities=probabilities, keeps_sound=True)
+    assert kept == (Region(0, 16), Region(16, 28), Region(28, 38))
+    assert cut_at_silences(regions, 17.0, probabilities=probabilities) == (
+        Region(2, 14),
+        Region(18, 20),
+        Region(36, 38),
+    )
+
+
 @st.composite
 def speech(draw: st.DrawFn) -> list[Region]:
     steps = draw(st.lists(st.floats(0.05, 70), max_size=30))
     times = np.cumsum(steps).tolist()
     return [Region(start, end) for start, end in zip(times[::2], times[1::2], strict=False)]
+
+
+@given(speech(), st.integers(0, 9))
+def test_windows_of_all_that_sounds_leave_out_silence_alone(regions: list[Region], seed: int) -> None:
+    end = regions[-1].end if regions else 5.0
+    n_frames = int(end / FRAME_SECONDS) + 1
+    random = np.random.default_rng(seed)
+    blocks = np.repeat(random.random(n_frames // 50 + 1) * random.integers(0, 2, n_frames // 50 + 1), 50)[:n_frames]
+    windows = cut_at_silences(regions, probabilities=blocks.astype(np.float32), keeps_sound=True)
+    assert all(window.end - window.start <= 30 + 1e-6 for window in windows)
+    assert all(a.end <= b.start + 1e-9 for a, b in pairwise(windows))
+    for frame in np.flatnonzero(blocks):
+        time = (frame + 0.5) * FRAME_SECONDS
+        assert any(window.start <= time <= window.end for window in windows)
 
 
 @given(speech(), st.booleans())

@@ -33,7 +33,7 @@ class WindowSplit:
     advance: int
 
 
-def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int) -> WindowSplit:
+def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int, is_whole: bool = False) -> WindowSplit:
     """Cut at pairs of timestamps, with openai/whisper's rules.
 
     - A pair of timestamps ends a segment and starts the next one. Text after the last pair that has no end of its
@@ -47,6 +47,7 @@ def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int) 
         tokens: sampled tokens of the window, without the end token.
         timestamp_begin: id of `<|0.00|>`.
         n_frames: frames of audio in the window, 100 a second, padding not counted.
+        is_whole: whether nothing is left to a next window: text without an end goes up to the window's.
     """
     is_time = [token >= timestamp_begin for token in tokens]
     cuts = [place for place in range(1, len(tokens)) if is_time[place - 1] and is_time[place]]
@@ -61,6 +62,11 @@ def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int) 
         _within(_span(tuple(tokens[begin:end]), timestamp_begin), n_frames)
         for begin, end in zip([0, *cuts], cuts, strict=False)
     )
+    if is_whole and not is_complete:
+        rest = tuple(tokens[cuts[-1] :])
+        start = (rest[0] - timestamp_begin) * SECONDS_PER_TIMESTAMP
+        open_end = TokenSpan(start, max(start + SECONDS_PER_TIMESTAMP, n_frames / FRAMES_PER_SECOND), rest)
+        return WindowSplit((*spans, _within(open_end, n_frames)), n_frames)
     closed = (tokens[cuts[-1] - 1] - timestamp_begin) * FRAMES_PER_TIMESTAMP
     return WindowSplit(spans, n_frames if is_complete or closed == 0 else closed)
 

@@ -42,16 +42,17 @@ def clip_lanes(driver: Driver, work: Assignment, place: Place) -> list[Lane]:
 def cut_recording(driver: Driver, options: TranscribeOptions) -> list[Clip]:
     """The speech in the clips that the options name, as windows of at most 30 s with their ends in silences.
 
-    Where the options say that nobody listens for voices, silences are found by energy.
+    Where the options say that nobody listens for voices, pauses are found by energy, and nothing is left out that is
+    not surely silent.
     """
     content_frames = driver.recording.content_frames
-    listener = driver.listener(options.vad if options.vad != "off" else "energy")
+    listener = driver.listener(options.vad if options.listens else "energy")
     probabilities = listener.read(0, listener.n_frames)
     speech = find_speech(probabilities, options, duration=content_frames / FRAMES_PER_SECOND)
     windows = [
         Clip(round(cut.start * FRAMES_PER_SECOND), round(cut.end * FRAMES_PER_SECOND))
-        for cut in cut_at_silences(speech, probabilities=probabilities)
+        for cut in cut_at_silences(speech, probabilities=probabilities, keeps_sound=not options.listens)
     ]
     clips = make_clips(parse_clip_timestamps(options.clip_timestamps), content_frames)
-    parts = [Clip(max(a.start, b.start), min(a.end, b.end)) for a in clips for b in windows]
+    parts = [Clip(max(a.start, b.start), min(a.end, b.end), is_cut=True) for a in clips for b in windows]
     return [part for part in parts if part.start < part.end]

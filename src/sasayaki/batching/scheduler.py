@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.task import DecodingTask
+from sasayaki.results import DecodingResult
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.requests import Answer, Decode, Loop, WindowResult, Windows
 
@@ -29,11 +30,15 @@ def run_lanes(
 ) -> Generator[tuple[Lane, WindowResult | None], None, None]:
     """Run loops to their ends, `n_at_once` at a time, in the order given; the next begins when one has ended.
 
+    Decodes begin together. A loop whose decode is done goes on when those of all others are, so that not more than
+    `n_at_once` encoded windows are in memory.
+
     Gives the windows as they become final, with None behind the last of a lane. However it ends, all loops are closed.
     """
     waiting = iter(lanes)
     decoding: dict[DecodingTask, Lane] = {}
     running: set[Lane] = set()
+    done: list[tuple[Lane, DecodingResult]] = []
     with closing(pool):
         try:
             while True:
@@ -42,8 +47,11 @@ def run_lanes(
                     yield from _advance(lane, None, pool, decoding, running)
                 if not running:
                     return
-                for task, result in pool.step():
-                    yield from _advance(decoding.pop(task), result, pool, decoding, running)
+                done += [(decoding.pop(task), result) for task, result in pool.step()]
+                if not len(pool):
+                    for lane, result in done:
+                        yield from _advance(lane, result, pool, decoding, running)
+                    done.clear()
         finally:
             for lane in running:
                 lane.loop.close()

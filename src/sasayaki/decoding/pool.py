@@ -1,8 +1,7 @@
-"""Drives any number of decodes with one engine: they join, go on side by side, and leave when they are done."""
+"""Drives any number of decodes with one engine: they begin together, go on side by side, and leave when done."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -14,17 +13,14 @@ from sasayaki.decoding.task import DecodingTask, on_host
 from sasayaki.inference.base import Array, DecoderSession, DigestingSession, Inference, Row
 from sasayaki.results import DecodingResult
 
-_JOINING_TOKENS = 8
-"""Longest prompt with which a task joins others that are under way: their rows are padded to its length."""
-
 
 @dataclass
 class TaskPool:
     """Decodes that share the calls of one engine. Each has the result that it would have alone.
 
-    A task that is added begins with the next step. If its prompt is long, or the cache has grown to the length of the
-    text context, it waits until all that are under way are done, and begins a new session with the others that wait.
-    Windows of different lengths have sessions of their own.
+    A task that is added begins with the next step if none is under way; else it waits until all that are have ended,
+    and begins a new session with the others that wait. If it joined them, its rows would pay for all that those before
+    it have in the cache (docs/log.md). Windows of different lengths have sessions of their own.
 
     Attributes:
         inference: the engine.
@@ -69,10 +65,9 @@ class _Group:
     """Tasks with windows of one length: those that wait, and those that share a session, with their next rows."""
 
     inference: Inference
-    waiting: deque[tuple[DecodingTask, list[Row]]] = field(default_factory=deque)
+    waiting: list[tuple[DecodingTask, list[Row]]] = field(default_factory=list)
     turns: list[tuple[DecodingTask, list[Row]]] = field(default_factory=list)
     session: DecoderSession | None = None
-    n_columns: int = 0
 
     def __len__(self) -> int:
         return len(self.turns) + len(self.waiting)
@@ -82,11 +77,13 @@ class _Group:
             self.session.close()
 
     def step(self) -> list[tuple[DecodingTask, DecodingResult]]:
-        self._let_in()
-        if not self.turns or not self.session:
+        if not self.turns and self.waiting:
+            self.turns.extend(self.waiting)
+            self.waiting.clear()
+            self.session = self.inference.start()
+        if not self.session:
             return []
         logits = self.session.forward([row for _, rows in self.turns for row in rows])
-        self.n_columns += max(len(row.tokens) for _, rows in self.turns for row in rows)
         offsets = [0, *accumulate(len(rows) for _, rows in self.turns)]
         # All candidates are computed before the first one is read: a device is waited for once a step.
         found = self._likeliest(logits)
@@ -113,19 +110,6 @@ class _Group:
             return [None] * len(tasks)
         shortcuts, sampled = [task.shortcut for task in tasks], [task.sampled for task in tasks]
         return likeliest_of(shortcuts, logits, self.session.digest(), sampled)
-
-    def _let_in(self) -> None:
-        """Move tasks from the waiting to those under way."""
-        if not self.turns and self.waiting:
-            self.turns.extend(self.waiting)
-            self.waiting.clear()
-            self.session, self.n_columns = self.inference.start(), 0
-        while self.waiting and self._may_join(self.waiting[0][1]):
-            self.turns.append(self.waiting.popleft())
-
-    def _may_join(self, rows: Sequence[Row]) -> bool:
-        is_short = max(len(row.tokens) for row in rows) <= _JOINING_TOKENS
-        return is_short and self.n_columns < self.inference.dims.n_text_ctx
 
 
 def run_tasks(

@@ -67,7 +67,7 @@ class Shortcut:
 
     def __init__(self, tokenizer: Tokenizer, is_text: Bools, rules: ApplyTimestampRules, n_candidate: int) -> None:
         self._rules = rules
-        self._does = (rules.max_initial_index, n_candidate, is_text.tobytes())
+        self._does = (rules.max_initial_index, rules.write_until, n_candidate, is_text.tobytes())
         self._eot, self._begin = tokenizer.eot, tokenizer.timestamp_begin
         self._n_candidate = n_candidate
         self._is_text = is_text
@@ -125,7 +125,8 @@ class Shortcut:
         order = np.lexsort((tokens, -left))[:, : self._n_candidate]  # among equals, the lowest token first
         found = np.take_along_axis(left, order, axis=1)
         kept, is_exact = self._kept(last, norms, others[:, 0], has_text, inside, outside)
-        is_sure = is_exact & (found[:, -1] > values[:, -1]) & np.isfinite(norms)
+        may_end = [not self._rules.must_write(each) for each in sampled]
+        is_sure = is_exact & (found[:, -1] > values[:, -1]) & np.isfinite(norms) & may_end
         return Likeliest(np.take_along_axis(tokens, order, axis=1), found, norms + kept, norms, is_sure)
 
     def _kept(

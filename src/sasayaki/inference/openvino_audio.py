@@ -14,7 +14,7 @@ from sasayaki.inference.openvino_runtime import ov
 Tensor = Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class EncodedBatch:
     """Windows that were encoded together.
 
@@ -28,21 +28,30 @@ class EncodedBatch:
 
     def members(self) -> list[OpenVINOFeatures]:
         """A handle for each window."""
-        return [OpenVINOFeatures(self, index) for index in range(len(self.features))]
+        return [OpenVINOFeatures((self, index)) for index in range(len(self.features))]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class OpenVINOFeatures:
-    """One encoded window: a place in the batch that it was encoded with."""
+    """One encoded window: a place in the batch that it was encoded with, or was brought into since.
 
-    batch: EncodedBatch
-    index: int
+    Attributes:
+        place: the batch, and the number of the window in it.
+    """
+
+    place: tuple[EncodedBatch, int]
 
     @property
     def array(self) -> npt.NDArray[np.float32]:
         """Encoder output, (n_ctx, n_audio_state) float32, a view."""
-        window: npt.NDArray[np.float32] = self.batch.features[self.index]
+        batch, index = self.place
+        window: npt.NDArray[np.float32] = batch.features[index]
         return window
+
+    def part(self, name: str) -> Tensor:
+        """Its keys or values, with a first axis of 1, a view."""
+        batch, index = self.place
+        return _slice(batch.cross[name], index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +69,11 @@ class Audience:
         """Bring the windows together.
 
         A whole batch is used as it is. Other sets are copied once, because the plug-in would copy a slice at
-        every step.
+        every step; they then live in the copy, so that there are not two of each for long.
         """
-        ordered = tuple(sorted(audios, key=lambda audio: (id(audio.batch), audio.index)))
-        batch = ordered[0].batch
-        if len(ordered) == len(batch.features) and all(audio.batch is batch for audio in ordered):
+        ordered = tuple(sorted(audios, key=lambda audio: (id(audio.place[0]), audio.place[1])))
+        batch = ordered[0].place[0]
+        if len(ordered) == len(batch.features) and all(audio.place[0] is batch for audio in ordered):
             return cls(ordered, batch.cross)
         lengths = sorted({audio.array.shape[0] for audio in ordered})
         if len(lengths) > 1:
@@ -72,7 +81,11 @@ class Audience:
                 f"rows of one call listen to windows of different lengths, {lengths} positions; "
                 "pad their mel spectrograms to the same number of frames"
             )
-        return cls(ordered, {name: _compact(ordered, name) for name in batch.cross})
+        features = np.stack([audio.array for audio in ordered])
+        joined = EncodedBatch(features, {name: _compact(ordered, name) for name in batch.cross})
+        for index, audio in enumerate(ordered):
+            audio.place = (joined, index)
+        return cls(ordered, joined.cross)
 
     def seat(self, rows: Sequence[OpenVINOFeatures]) -> Seating:
         """Give every row a place beside the other rows of its audio."""
@@ -104,11 +117,11 @@ class Seating:
 
 def _compact(audios: Sequence[OpenVINOFeatures], name: str) -> Tensor:
     """The keys or values of these windows in one new tensor."""
-    first = audios[0].batch.cross[name]
+    first = audios[0].part(name)
     shape = list(first.shape)[1:]
     result = ov.Tensor(first.element_type, ov.Shape([len(audios), *shape]))
     for place, audio in enumerate(audios):
-        _slice(audio.batch.cross[name], audio.index).copy_to(_slice(result, place))
+        audio.part(name).copy_to(_slice(result, place))
     return result
 
 

@@ -10,10 +10,17 @@ from sasayaki.audio.constants import FRAMES_PER_SECOND
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A stretch from frame `start` up to frame `end`, 100 frames a second."""
+    """A stretch from frame `start` up to frame `end`, 100 frames a second.
+
+    Attributes:
+        start: its first frame.
+        end: the frame behind its last.
+        is_cut: whether it is a window whose end was put into a pause, so that all it holds is written at once.
+    """
 
     start: int
     end: int
+    is_cut: bool = False
 
 
 def make_clips(seconds: Sequence[float], content_frames: int) -> list[Clip]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
+from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.option_values import parse_clip_timestamps
 from sasayaki.options import TranscribeOptions
@@ -19,7 +20,7 @@ from sasayaki.transcribe.evidence import judge
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
 from sasayaki.transcribe.guard import guard
 from sasayaki.transcribe.language import WindowLanguage
-from sasayaki.transcribe.requests import Answer, Asking, Decode, Loop, Place, Request, Window, WindowResult
+from sasayaki.transcribe.requests import Answer, Asking, Decode, Listen, Loop, Place, Request, Window, WindowResult
 from sasayaki.transcribe.segments import make_segments, read_window, with_language, within_speech
 from sasayaki.transcribe.short import decode_shortened
 from sasayaki.transcribe.silence import is_silent, next_window
@@ -27,6 +28,9 @@ from sasayaki.transcribe.switching import spoken_window
 from sasayaki.transcribe.tracing import record_window
 from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
+
+LEFT_OUT_FRAMES = 100
+"""A segment that begins so shortly before the end of a whole window may be left out: there may be no more of it."""
 
 TRUSTED_TEMPERATURE = 0.5
 """Text sampled hotter than this is no context for the next window (openai/whisper's rule)."""
@@ -80,7 +84,12 @@ def transcribe_clip(work: Assignment, clip: Clip, place: Place) -> Generator[Req
     while place.seek < clip.end:
         window, voice = yield from next_window(place.seek, clip.end, work.options)
         if window.n_frames:
-            finished = yield from transcribe_window(work, window, voice, place, is_last=window.end == clip.end)
+            if clip.is_cut and not voice and not work.options.compat:
+                voice = yield Listen(window, replace(work.options, vad="energy"))
+            is_last = window.end == clip.end
+            finished = yield from transcribe_window(
+                work, window, voice, place, is_last=is_last, is_whole=is_last and clip.is_cut
+            )
         else:
             finished = WindowResult(window, (), done=window.end, place=replace(place, seek=window.end))
         place = finished.place
@@ -89,28 +98,34 @@ def transcribe_clip(work: Assignment, clip: Clip, place: Place) -> Generator[Req
 
 
 def transcribe_window(
-    work: Assignment, window: Window, voice: Voice | None, place: Place, *, is_last: bool
+    work: Assignment, window: Window, voice: Voice | None, place: Place, *, is_last: bool, is_whole: bool = False
 ) -> Asking[WindowResult]:
-    """Transcribe one window, in which voice activity is known or not; the last of a clip may be short."""
+    """Transcribe one window, in which voice activity is known or not.
+
+    The last of a clip may be short, and be written as a whole.
+    """
     previous = WindowLanguage(place.language, place.language_probability)
-    whole = window
-    window, spoken = yield from spoken_window(whole, voice, work.options, previous)
+    whole, listened = window, voice if work.options.listens else None
+    window, spoken = yield from spoken_window(whole, listened, work.options, previous)
     language, is_last = spoken.code, is_last and window == whole
+    is_whole = is_whole and is_last
     tracer = work.tracer and work.tracer.next_window()
-    ladder = partial(_ladder, work, language, place.context, tracer)
+    ladder = partial(_ladder, work, language, place.context, tracer, is_whole)
     if is_last:
         window, kept = yield from decode_shortened(window, ladder, work.options, work.tokenizer.timestamp_begin)
     else:
         kept = yield from decode_with_fallback(ladder(window), work.options)
-    split = read_window(kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin)
+    split = read_window(
+        kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin, is_whole=is_whole
+    )
     found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
-    segments, rejected = judge(found, kept, voice, work.options)
+    segments, rejected = judge(found, kept, listened, work.options)
     timing = Timing(segments, window.start + split.advance, place.last_speech)
     if work.options.word_timestamps:
-        timing = yield from time_window(work, window, kept.result, split.spans, timing, voice)
+        timing = yield from time_window(work, window, kept.result, split.spans, timing, listened)
         segments = timing.segments
     else:
-        segments = within_speech(segments, voice)
+        segments = within_speech(segments, listened)
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:
         heard = Window(window.start, min(timing.seek, window.end))
@@ -151,9 +166,11 @@ def next_context(
 
 
 def _ladder(
-    work: Assignment, language: str, context: Context, tracer: Tracer | None, window: Window
+    work: Assignment, language: str, context: Context, tracer: Tracer | None, is_whole: bool, window: Window
 ) -> Iterator[Decode]:
-    """The decodes of a window, one at each temperature."""
+    """The decodes of a window, one at each temperature; of one that is whole nothing is left to the next window."""
+    write_until = max(window.n_frames - LEFT_OUT_FRAMES, 0) / FRAMES_PER_SECOND if is_whole else None
     for temperature in work.options.temperatures:
         options = work.options.for_window(temperature, language=language, prompt=context.prompt())
+        options = replace(options, write_until=write_until)
         yield Decode(window, options, tracer)

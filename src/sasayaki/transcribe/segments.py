@@ -21,10 +21,23 @@ TOUCH = 0.3
 
 
 def read_window(
-    result: DecodingResult, window: Window, options: TranscribeOptions, *, timestamp_begin: int
+    result: DecodingResult,
+    window: Window,
+    options: TranscribeOptions,
+    *,
+    timestamp_begin: int,
+    is_whole: bool = False,
 ) -> WindowSplit:
-    """The spans of a window and how far it leads; a silent one is passed as a whole."""
-    split = split_window(result.tokens, timestamp_begin=timestamp_begin, n_frames=window.n_frames)
+    """The spans of a window and how far it leads; a silent one is passed as a whole.
+
+    Of one that `is_whole` nothing is left to a next window, unless the text was cut off.
+    """
+    split = split_window(
+        result.tokens,
+        timestamp_begin=timestamp_begin,
+        n_frames=window.n_frames,
+        is_whole=is_whole and result.hypotheses[0].stop == "eot",
+    )
     return WindowSplit(split.spans, window.n_frames) if is_silent(result, options) else split
 
 

@@ -73,6 +73,7 @@ def cut_at_silences(
     max_seconds: float = 30.0,
     *,
     probabilities: npt.NDArray[np.float32] | None = None,
+    keeps_sound: bool = False,
 ) -> tuple[Region, ...]:
     """Windows of at most `max_seconds` that hold all speech; as few as can be, cut at long silences.
 
@@ -84,27 +85,66 @@ def cut_at_silences(
         max_seconds: longest window.
         probabilities: of speech in the frames of the recording, (n_frames,); long regions are divided where speech is
             least likely. None divides them into equal parts.
+        keeps_sound: whether the windows also hold what is no speech for all we know, but not surely silent
+            (probability 0).
 
     Returns:
         Windows in the order of time, without overlap.
     """
-    parts = [part for region in regions for part in _divided(region, max_seconds, probabilities)]
+    stretches: list[tuple[Region, float]] = []
+    if keeps_sound and probabilities is not None:
+        stretches = _with_sounds(regions, probabilities)
+    elif regions:
+        stretches = list(zip(regions, [math.inf, *_pauses(regions)], strict=True))
+    parts = [
+        (part, pause if place == 0 else 0.0)
+        for region, pause in stretches
+        for place, part in enumerate(_divided(region, max_seconds, probabilities))
+    ]
     best: list[tuple[float, int]] = [(0.0, 0)]  # least cost of the parts before each, and where its last window begins
     for end in range(1, len(parts) + 1):
         choices = []
         for begin in range(end - 1, -1, -1):
-            if parts[end - 1].end - parts[begin].start > max_seconds and begin < end - 1:
+            if parts[end - 1][0].end - parts[begin][0].start > max_seconds and begin < end - 1:
                 break
-            silence = parts[begin].start - parts[begin - 1].end if begin else math.inf
-            choices.append((best[begin][0] + _WINDOW_COST + math.exp(-silence), begin))
+            choices.append((best[begin][0] + _WINDOW_COST + math.exp(-parts[begin][1]), begin))
         best.append(min(choices))
     windows: list[Region] = []
     end = len(parts)
     while end:
         begin = best[end][1]
-        windows.append(Region(parts[begin].start, parts[end - 1].end))
+        windows.append(Region(parts[begin][0].start, parts[end - 1][0].end))
         end = begin
     return tuple(reversed(windows))
+
+
+def _pauses(regions: Sequence[Region]) -> list[float]:
+    """Seconds between each region and the next."""
+    return [after.start - before.end for before, after in pairwise(regions)]
+
+
+def _with_sounds(regions: Sequence[Region], probabilities: npt.NDArray[np.float32]) -> list[tuple[Region, float]]:
+    """The regions and all between them that is not surely silent, in the order of time; each with the pause before it.
+
+    A pause with sounds is divided in its middle, and that is the place that has its length.
+    """
+    whole = Region(0.0, len(probabilities) * FRAME_SECONDS)
+    borders = [0.0, *(time for region in regions for time in (region.start, region.end)), whole.end]
+    found: list[tuple[Region, float]] = []
+    for place, (start, end) in enumerate(pairwise(borders)):
+        pause = end - start
+        if place % 2:
+            before = borders[place] - borders[place - 1]
+            has_sound = bool(found) and found[-1][0].end == start
+            found.append((Region(start, end), 0.0 if has_sound else before))
+        elif pause > 0 and _has_sound(start, end, probabilities):
+            middle = (start + end) / 2
+            found += [(Region(start, middle), 0.0), (Region(middle, end), pause)]
+    return found
+
+
+def _has_sound(start: float, end: float, probabilities: npt.NDArray[np.float32]) -> bool:
+    return bool(probabilities[round(start / FRAME_SECONDS) : round(end / FRAME_SECONDS)].any())
 
 
 def _divided(region: Region, max_seconds: float, probabilities: npt.NDArray[np.float32] | None) -> tuple[Region, ...]:

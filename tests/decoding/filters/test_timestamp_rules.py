@@ -187,6 +187,14 @@ def test_a_limit_of_zero_is_zero_seconds() -> None:
     assert decode_one(say([ts(3.0)]), max_initial_timestamp=0).tokens[0] == ts(0.0)
 
 
+@pytest.mark.parametrize(("start", "may_end"), [(4.98, False), (5.0, True)])
+def test_a_segment_that_begins_too_early_to_be_left_out_is_written(start: float, may_end: bool) -> None:
+    spoken = (ts(0), *text("a"), ts(start), ts(start))
+    result = decode_one(say([*spoken, EOT, *text("b")]), write_until=5.0)
+    assert (result.tokens == spoken) == may_end
+    assert decode_one(say([*spoken, EOT])).tokens == spoken
+
+
 def test_long_text_without_a_timestamp_is_legal() -> None:
     """B42: a guard forced a timestamp after 16 tokens of text, and the rest of the speech was lost."""
     spoken = (ts(0), *text("abcdefghij" * 6), ts(20))

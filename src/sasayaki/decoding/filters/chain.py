@@ -50,9 +50,10 @@ def build_filters(
         filters.append(FollowGrammar(tokenizer, grammar, has_timestamps=not options.without_timestamps))
     filters += [OwnFilter(cast(LogitFilter, own)) for own in options.filters]
     if not options.without_timestamps:
-        filters.append(ApplyTimestampRules(tokenizer, _max_initial_index(options.max_initial_timestamp)))
+        first, until = (_index(time) for time in (options.max_initial_timestamp, options.write_until))
+        filters.append(ApplyTimestampRules(tokenizer, first, until))
     return filters
 
 
-def _max_initial_index(seconds: float | None) -> int | None:
+def _index(seconds: float | None) -> int | None:
     return None if seconds is None else round(min(seconds, CHUNK_LENGTH) * TOKENS_PER_SECOND)

@@ -36,16 +36,23 @@ class ApplyTimestampRules:
     4. The first token is a timestamp, at most `max_initial_index`.
     5. If the timestamps together are likelier than the likeliest other token, one of them is taken.
 
+    Beside these, a segment that begins before `write_until_index` is not left to the next window: the text does not
+    end behind its start.
+
     Args:
         tokenizer: gives the ids.
         max_initial_index: largest first timestamp in steps of 0.02 s; None sets no limit.
+        write_until_index: first start of a segment, in the same steps, behind which the text may end; None allows any.
     """
 
-    def __init__(self, tokenizer: Tokenizer, max_initial_index: int | None) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, max_initial_index: int | None, write_until_index: int | None = None
+    ) -> None:
         self._begin = tokenizer.timestamp_begin
         self._no_timestamps = tokenizer.no_timestamps
         self._eot = tokenizer.eot
         self.max_initial_index = max_initial_index
+        self.write_until = self._begin + (write_until_index or 0)
 
     def allowed(self, tokens: tuple[int, ...], n_vocab: int) -> Allowed:
         """What rules 2 to 4 leave behind the sampled `tokens`."""
@@ -61,6 +68,10 @@ class ApplyTimestampRules:
         last = next((token for token in reversed(tokens) if token >= begin), begin - 1)
         return Allowed(0, last + 1, n_vocab)
 
+    def must_write(self, tokens: tuple[int, ...]) -> bool:
+        """Whether the end may not follow, as a segment has begun that is not left to the next window."""
+        return len(tokens) > 1 and self._begin <= min(tokens[-2:]) and tokens[-1] < self.write_until
+
     def apply(self, logits: Array, sampled: Sequence[tuple[int, ...]]) -> None:
         """Mask `logits` (n_batch, n_vocab) in place."""
         logits[:, self._no_timestamps] = -math.inf
@@ -69,6 +80,8 @@ class ApplyTimestampRules:
             logits[row, :others] = -math.inf
             logits[row, self._begin : first] = -math.inf
             logits[row, stop:] = -math.inf
+            if self.must_write(tokens):
+                logits[row, self._eot] = -math.inf
         self._prefer_likely_timestamps(logits)
 
     def _prefer_likely_timestamps(self, logits: Array) -> None:
