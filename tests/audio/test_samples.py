@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,17 @@ def test_samples_that_are_dropped_are_closed(monkeypatch: pytest.MonkeyPatch) ->
     del samples
     gc.collect()
     assert file.closed
+
+
+def test_threads_may_read_at_once() -> None:
+    """A journal's checksum is computed while the mel of the next window is."""
+    samples = StoredSamples()
+    samples.append(np.arange(20000).astype(np.int16))
+
+    def read(first: int) -> bool:
+        found = samples.read(first, first + 50)
+        return bool((found == np.arange(first, first + 50, dtype=np.float32) / 32768).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(read, range(0, 19000, 5)))
+    samples.close()

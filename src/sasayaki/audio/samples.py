@@ -6,6 +6,7 @@ memory.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -65,6 +66,7 @@ class StoredSamples:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 (closed below)
         self._close = weakref.finalize(self, self._file.close)
         self._n_samples = 0
+        self._reading = threading.Lock()
 
     @property
     def n_samples(self) -> int:
@@ -78,9 +80,11 @@ class StoredSamples:
         self._n_samples += len(block)
 
     def read(self, first: int, last: int) -> Waveform:
-        """Samples from the file."""
-        self._file.seek(2 * first)
-        block = np.frombuffer(self._file.read(2 * (last - first)), np.int16)
+        """Samples from the file; several threads may read."""
+        with self._reading:
+            self._file.seek(2 * first)
+            data = self._file.read(2 * (last - first))
+        block = np.frombuffer(data, np.int16)
         return block.astype(np.float32) / np.float32(32768)
 
     def close(self) -> None:
