@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from overhead import N_VOCAB, Window, speech_logits
+from overhead import N_VOCAB, Window, digest, propose, speech_logits
 
 from sasayaki.decoding import decode, task
 from sasayaki.decoding.task import DecodingTask
@@ -91,13 +91,15 @@ def step_times(kind: type[DecodingTask], pool: Sequence[np.ndarray], beam_size: 
     options = TranscribeOptions(beam_size=beam_size).for_window(0.0, language="en", prompt=())
     tokenizer = Tokenizer.for_vocab(N_VOCAB).with_language("en", "transcribe")
     decoding = kind(Window(), tokenizer, options, n_text_ctx=448, n_vocab=N_VOCAB)
+    digests = [digest(logits) for logits in pool]
     decoding.start()
-    rows = decoding.advance(decoding.propose(np.repeat(pool[0][:1], 2, axis=1)))
+    first = np.repeat(pool[0][:1], 2, axis=1)
+    rows = decoding.advance(propose(decoding, first, digest(first)))
     times = []
     for step in range(n_steps):
-        logits = pool[step % len(pool)][: len(rows)].copy()
+        logits, known = pool[step % len(pool)][: len(rows)], digests[step % len(pool)].rows(0, len(rows))
         begin = time.thread_time()
-        rows = decoding.advance(decoding.propose(logits))
+        rows = decoding.advance(propose(decoding, logits, known))
         times.append(time.thread_time() - begin)
         if not rows:
             break
