@@ -70,13 +70,18 @@ def test_what_fails_ahead_is_raised_where_the_window_is_needed() -> None:
 
 
 def test_closing_waits_for_the_work_and_ends_its_thread() -> None:
-    ahead, go_on, done = Ahead(), threading.Event(), []
-    ahead.begin(lambda: done.append(go_on.wait(10)))
+    ahead, go_on, done, workers = Ahead(), threading.Event(), [], []
+
+    def work() -> None:
+        workers.append(threading.current_thread())
+        done.append(go_on.wait(10))
+
+    ahead.begin(work)
     threading.Timer(0.05, go_on.set).start()
     ahead.close()
     ahead.close()
     assert done == [True]
-    assert not any(thread.name.startswith("sasayaki-ahead") for thread in threading.enumerate())
+    assert not workers[0].is_alive()
 
 
 def test_an_error_that_nobody_waited_for_does_not_keep_a_recording_from_closing() -> None:
