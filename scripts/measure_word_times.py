@@ -3,30 +3,40 @@
     measure_word_times.py run MANIFEST --engine sasayaki --model base --set test --out ours.jsonl
     measure_word_times.py run MANIFEST --engine whisper --model base.pt --set test --out theirs.jsonl
     measure_word_times.py run MANIFEST --engine align --model base --set test --out aligned.jsonl
+    measure_word_times.py run MANIFEST --engine align --wrong inserted --model base --set test --out inserted.jsonl
     measure_word_times.py table ours.jsonl theirs.jsonl
+    measure_word_times.py marks aligned.jsonl inserted.jsonl
+    measure_word_times.py cost MANIFEST --model base --beams 5
 
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. `run` transcribes the files
 of a set with word times, 5 beams, one temperature, and otherwise the engine's defaults; the engine `align` is told the
-text, which `Whisper.align` times. `table` compares starts and
-ends with the truth, over words that every engine found: those of its text that a longest common subsequence pairs with
-words that were said. A pair that is wrong by more than 2 s for every engine is taken for two different words.
+text, which `Whisper.align` times. `table` compares starts and ends with the truth, over words that every engine found:
+those of its text that a longest common subsequence pairs with words that were said. A pair that is wrong by more than
+2 s for every engine is taken for two different words. `marks` says how many words `Whisper.align` marked as not found:
+of those that were said, and of the wrong ones that `--wrong` puts into the text, one for each ten words that were said,
+between two of them (`inserted`) or in place of one (`replaced`). `cost` transcribes one window of recorded sentences
+with and without word times, in turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
+import time
 from collections import defaultdict
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spoken_words import SETS, Speech, make_speech
+from spoken_words import SAMPLE_RATE, SETS, Speech, make_speech
 
 OPTIONS = {"word_timestamps": True, "language": "en", "beam_size": 5, "temperature": 0.0}
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+WRONG = ("pineapple", "submarine", "kangaroo", "umbrella", "thermometer", "parliament", "volcano", "biscuit")
+"""Words that no file of the material has."""
 
 
 def transcribe_sasayaki(arguments: argparse.Namespace) -> Any:
@@ -44,16 +54,28 @@ def transcribe_sasayaki(arguments: argparse.Namespace) -> Any:
 
 
 def align_sasayaki(arguments: argparse.Namespace) -> Any:
-    """A function from samples to the words of the known text that were found."""
+    """A function from samples to the words of the known text; those that were not found have no times."""
     import sasayaki
 
     model = sasayaki.load_model(arguments.model, threads=arguments.threads, precision=arguments.precision)
 
-    def align(speech: Speech) -> list[tuple[str, float, float]]:
-        alignment = model.align(speech.samples, " ".join(word.text for word in speech.words), "en")
-        return [(word.word, word.start, word.end) for word in alignment.words if word.is_aligned]
+    def align(speech: Speech) -> list[tuple[str, float | None, float | None]]:
+        texts = with_wrong([word.text for word in speech.words], arguments.wrong, speech.name)
+        alignment = model.align(speech.samples, " ".join(texts), "en")
+        return [(word.word, word.start, word.end) for word in alignment.words]
 
     return align
+
+
+def with_wrong(texts: list[str], how: str | None, name: str) -> list[str]:
+    """The words of a text with one that was not said in each ten."""
+    if how is None:
+        return texts
+    draw = random.Random(name)
+    for first in range(0, len(texts) - 9, 10)[::-1]:
+        place = first + draw.randrange(1, 9)
+        texts = [*texts[:place], draw.choice(WRONG), *texts[place + (how == "replaced") :]]
+    return texts
 
 
 def transcribe_whisper(arguments: argparse.Namespace) -> Any:
@@ -114,6 +136,8 @@ Errors = dict[tuple[str, str], dict[str, list[float]]]
 def compare(files: list[Path]) -> tuple[list[str], dict[str, dict[str, list[list[float]]]], dict[str, int]]:
     """Absolute errors of each engine by kind of material: kind -> side -> one list for each engine."""
     engines = [{line["name"]: line for line in map(json.loads, path.read_text("utf-8").splitlines())} for path in files]
+    for line in (line for engine in engines for line in engine.values()):
+        line["found"] = [word for word in line["found"] if word[1] is not None]
     errors: dict[str, dict[str, list[list[float]]]] = defaultdict(
         lambda: {side: [[] for _ in files] for side in ("start", "end")}
     )
@@ -156,6 +180,44 @@ def table(arguments: argparse.Namespace) -> None:
             print(f"| {kind} | {n_said} | {len(start)} + {len(end)} | {name} | {' | '.join(figures)} | {both:.0f} |")
 
 
+def marks(arguments: argparse.Namespace) -> None:
+    """Print how many words of a known text were marked as not found."""
+    print("| material | text | words said | of them marked | wrong words | of them marked |")
+    print("|---|---|---|---|---|---|")
+    for path in arguments.files:
+        counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+        for line in map(json.loads, path.read_text("utf-8").splitlines()):
+            for kind in (line["kind"], "all"):
+                for word, start, _ in line["found"]:
+                    side = 2 * (plain(word) in WRONG)
+                    counts[kind][side] += 1
+                    counts[kind][side + 1] += start is None
+        for kind, (n_said, n_said_marked, n_wrong, n_wrong_marked) in sorted(
+            counts.items(), key=lambda k: k[0] == "all"
+        ):
+            print(f"| {kind} | {path.stem} | {n_said} | {n_said_marked} | {n_wrong} | {n_wrong_marked} |")
+
+
+def cost(arguments: argparse.Namespace) -> None:
+    """Print the median time of one window without and with word times, and what they add in %."""
+    import sasayaki
+
+    model = sasayaki.load_model(arguments.model, threads=arguments.threads)
+    speeches = make_speech(arguments.manifest, "test")
+    speech = next(each for each in speeches if each.kind == "sentences" and len(each.samples) <= 30 * SAMPLE_RATE)
+    options = {**OPTIONS, "beam_size": arguments.beams if arguments.beams > 1 else None}
+    seconds: list[list[float]] = []
+    for _ in range(arguments.repeats + 1):
+        seconds.append([])
+        for with_words in (False, True):
+            began = time.perf_counter()
+            model.transcribe(speech.samples, **{**options, "word_timestamps": with_words})
+            seconds[-1].append(time.perf_counter() - began)
+    plain_s, words_s = np.array(seconds[1:]).T
+    added = 100 * (np.median(words_s) / np.median(plain_s) - 1)
+    print(f"{np.median(plain_s):.3f} s, with word times {np.median(words_s):.3f} s, {added:+.1f} %")
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -169,12 +231,21 @@ def main() -> None:
     runner.add_argument("--compat", action="store_true")
     runner.add_argument("--set", choices=SETS, default="test")
     runner.add_argument("--threads", type=int)
+    runner.add_argument("--wrong", choices=["inserted", "replaced"], help="put words into the text that align is told")
     runner.add_argument("--limit", type=int, default=-1, help="stop after so many files; the next run goes on")
     runner.add_argument("--out", type=Path, required=True)
     runner.set_defaults(function=run)
-    tabler = commands.add_parser("table")
-    tabler.add_argument("files", type=Path, nargs="+")
-    tabler.set_defaults(function=table)
+    coster = commands.add_parser("cost")
+    coster.add_argument("manifest", type=Path)
+    coster.add_argument("--model", default="base")
+    coster.add_argument("--beams", type=int, default=5)
+    coster.add_argument("--threads", type=int, default=2)
+    coster.add_argument("--repeats", type=int, default=6)
+    coster.set_defaults(function=cost)
+    for name, function in (("table", table), ("marks", marks)):
+        tabler = commands.add_parser(name)
+        tabler.add_argument("files", type=Path, nargs="+")
+        tabler.set_defaults(function=function)
     arguments = parser.parse_args()
     arguments.function(arguments)
 

@@ -15,6 +15,9 @@ from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.results import DecodingResult, Hypothesis, Segment
 from sasayaki.transcribe.loop import Assignment, transcribe_recording
 from sasayaki.transcribe.requests import Attend, Decode, Hear, WindowResult
+from sasayaki.transcribe.word_times import next_speech
+from sasayaki.vad.regions import Region
+from sasayaki.vad.voice import Voice
 from tests.fakes import EOT, TIMESTAMP_BEGIN, byte_tokenizer, text, ts
 from tests.transcribe.scripted_decoder import result
 
@@ -138,6 +141,26 @@ def test_the_next_window_starts_behind_the_last_word() -> None:
     segments = speaker.transcribe(600)
     assert speaker.starts[:2] == [0, 130]
     assert [word.word for segment in segments for word in segment.words] == [" one", " two", " six"]
+
+
+@pytest.mark.parametrize(
+    ("regions", "expected"),
+    [
+        ([(1.0, 9.9)], 10.5),  # silence behind the last word
+        ([(1.0, 10.3)], 10.5),  # its voice fades
+        ([(1.0, 10.3), (10.4, 12.0)], 10.4),  # the next one begins before the timestamp
+        ([(1.0, 10.3), (10.42, 10.52)], 10.42),
+        ([(1.0, 10.3), (11.0, 12.0)], 10.5),
+        ([(1.0, 12.0)], 10.0),  # no pause
+        ([], 10.5),
+    ],
+)
+def test_what_fades_behind_the_last_word_is_not_decoded_again(
+    regions: list[tuple[float, float]], expected: float
+) -> None:
+    voice = Voice(0.0, 30.0, np.zeros(0, np.float32), tuple(Region(*region) for region in regions))
+    assert next_speech(10.0, 10.5, voice) == expected
+    assert next_speech(10.0, 9.0, voice) == 10.0
 
 
 def test_a_window_that_is_complete_is_passed_as_a_whole() -> None:

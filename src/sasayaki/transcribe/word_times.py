@@ -24,6 +24,9 @@ from sasayaki.vad.voice import Voice
 if TYPE_CHECKING:
     from sasayaki.transcribe.loop import Assignment
 
+TAIL = 0.5
+"""Seconds of voice activity behind the end of a word that are its own: a sound is found to end sooner than a voice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -61,7 +64,7 @@ def time_window(
     plain: Timing,
     voice: Voice | None,
 ) -> Asking[Timing]:
-    """Give the segments of a window their words, and start the next window behind the last of them.
+    """Give the segments of a window their words, and start the next window where speech goes on behind the last.
 
     Args:
         work: with `word_timestamps`.
@@ -77,7 +80,8 @@ def time_window(
     is_complete = ends_with_single_timestamp(result.tokens, work.tokenizer.timestamp_begin)
     seek, last_end = plain.seek, timed[-1].segment.end
     if not is_complete and last_end > window.start / FRAMES_PER_SECOND:
-        frame = last_end * FRAMES_PER_SECOND
+        resumed = next_speech(last_end, plain.seek / FRAMES_PER_SECOND, voice) if voice else last_end
+        frame = resumed * FRAMES_PER_SECOND
         seek = min(round(frame) if work.options.compat else math.ceil(round(frame, 3)), window.end)
     kept = Kept(tuple(timed), seek)
     if work.options.hallucination_silence_threshold is not None:
@@ -85,6 +89,16 @@ def time_window(
         kept = drop_inventions(kept, heard, work.options)
     segments = tuple(each.segment for each in kept.segments)
     return Timing(segments, max(kept.seek, window.start + 1), segments[-1].end if segments else plain.last_speech)
+
+
+def next_speech(last_end: float, latest: float, voice: Voice) -> float:
+    """Where speech goes on behind the last word: not before its end, and not behind `latest` if that is later.
+
+    The speech of the word itself may last `TAIL` longer. What is left of it alone, with silence behind it, invites
+    invented text.
+    """
+    later = [region.start for region in voice.regions if region.end > last_end + TAIL]
+    return max(last_end, min([latest, *later]))
 
 
 def _time_segments(
