@@ -130,3 +130,17 @@ def test_every_token_sees_exactly_the_history_of_its_row(
                 seen = cache[index][layout.mask[index, -back]]
                 assert tuple(seen) == text[: len(text) - back + 1]
                 assert layout.positions[index, -back] == len(text) - back
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), max_size=6))
+def test_steps_are_laid_out_like_any_call(steps: list[list[int]]) -> None:
+    """The slow twin of a step is the way of any call."""
+    layout = RowLayout.empty().advance([row(*range(length)) for length in range(1, 6)], DIMS)
+    for sources in steps:
+        rows = [row(place, source=source % len(layout.lengths)) for place, source in enumerate(sources)]
+        quick, slow = layout.advance(rows, DIMS), layout._call(rows, DIMS)
+        for name in RowLayout.__slots__:
+            found, expected = getattr(quick, name), getattr(slow, name)
+            assert found.dtype == expected.dtype
+            assert found.tolist() == expected.tolist()
+        layout = quick

@@ -110,12 +110,12 @@ class Shortcut:
         """
         last, norms = logits[:, -1], digest.norms[:, -1]
         tokens, values = digest.tokens[:, -1], digest.logits[:, -1]
-        allowed = np.array([self._rules.allowed(each, logits.shape[-1]) for each in sampled], np.int32)
-        others, first, stop = allowed.T[:, :, None]
+        n_vocab, begin = logits.shape[-1], self._begin
+        allowed = [self._rules.allowed(each, n_vocab) for each in sampled]
+        others, first, stop = np.array(allowed, np.int32).T[:, :, None]
 
-        probs = np.exp(last[:, self._begin :] - norms[:, None])
-        inside = np.where((self._times >= first) & (self._times < stop), probs, np.float32(0)).sum(axis=1)
-        outside = probs.sum(axis=1) - inside
+        probs = np.exp(last[:, begin:] - norms[:, None])
+        inside = np.array([row[a.first - begin : a.stop - begin].sum() for row, a in zip(probs, allowed, strict=True)])
         is_text = self._is_text[tokens] & (tokens >= others)
         is_time = (tokens >= first) & (tokens < stop)
         best_text = np.where(is_text, values, -math.inf).max(axis=1)
@@ -123,11 +123,12 @@ class Shortcut:
 
         left = np.where(is_time | (is_text & has_text[:, None]), values, np.float32(-math.inf))
         order = np.lexsort((tokens, -left))[:, : self._n_candidate]  # among equals, the lowest token first
-        found = np.take_along_axis(left, order, axis=1)
-        kept, is_exact = self._kept(last, norms, others[:, 0], has_text, inside, outside)
+        lines = np.arange(len(left))[:, None]
+        found = left[lines, order]
+        kept, is_exact = self._kept(last, norms, others[:, 0], has_text, inside, probs.sum(axis=1) - inside)
         may_end = [not self._rules.must_write(each) for each in sampled]
         is_sure = is_exact & (found[:, -1] > values[:, -1]) & np.isfinite(norms) & may_end
-        return Likeliest(np.take_along_axis(tokens, order, axis=1), found, norms + kept, norms, is_sure)
+        return Likeliest(tokens[lines, order], found, norms + kept, norms, is_sure)
 
     def _kept(
         self, logits: Floats, norms: Floats, others: Ints, has_text: Bools, inside: Floats, outside: Floats
@@ -138,6 +139,8 @@ class Shortcut:
         """
         gone = outside + np.exp(logits[:, self._suppressed] - norms[:, None]).sum(axis=1)
         is_open = has_text & (others == 0)
+        if is_open.all():
+            return np.log1p(-gone), gone < _MOST_GONE
         end = np.where(has_text, np.exp(logits[:, self._eot] - norms), np.float32(0))
         kept: Floats = np.where(is_open, np.log1p(-gone), np.log(inside + end))
         return kept, np.where(is_open, gone < _MOST_GONE, inside > _LEAST_LEFT)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sasayaki.inference.base import AudioFeatures
 from sasayaki.inference.openvino_runtime import ov
 
 Tensor = Any
@@ -52,6 +53,20 @@ class OpenVINOFeatures:
         """Its keys or values, with a first axis of 1, a view."""
         batch, index = self.place
         return _slice(batch.cross[name], index)
+
+
+def own(audio: AudioFeatures) -> OpenVINOFeatures:
+    """The same, if it is of this engine.
+
+    Raises:
+        ValueError: it is of another.
+    """
+    if not isinstance(audio, OpenVINOFeatures):
+        raise ValueError(
+            f"expected audio encoded by the OpenVINO engine, got {type(audio).__name__}; "
+            "pass its array through wrap() first"
+        )
+    return audio
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sasayaki.checkpoints.names import Checkpoint, ModelDimensions, Weights
+from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.errors import OptionError
-from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Digest, Row
+from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
 from sasayaki.inference.openvino_alignment import build_alignment
-from sasayaki.inference.openvino_audio import Audience, EncodedBatch, OpenVINOFeatures, Seating
+from sasayaki.inference.openvino_audio import Audience, EncodedBatch, own
 from sasayaki.inference.openvino_cache import CompiledGraph, GraphStore
-from sasayaki.inference.openvino_graph import build_decoder, build_encoder, build_head, build_projection
-from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov
+from sasayaki.inference.openvino_decoder import build_decoder, build_step
+from sasayaki.inference.openvino_graph import build_encoder, build_head, build_projection
+from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov, run
+from sasayaki.inference.openvino_session import DecoderGraphs, Embedding, OpenVINOSession
 from sasayaki.inference.rows import RowLayout
 from sasayaki.inference.threads import limited_threads
 
-_COPY_STEPS = 16
-"""Steps that an idle window may take part in for each window in use, before those in use are copied together.
-
-On base, a window costs about 0.7 ms in a step, and copying one 5 to 11 ms. Waiting until idle windows have cost as much
-as the copy at most doubles the cost of the better choice, whenever the others end.
-"""
+_MOST_STEP_BYTES = 64 << 20
+"""Weights of a decoder that may be in memory once more, for steps of a number of rows: tiny's and base's. What those
+save is about 0.6 ms a step, whatever the model."""
 
 
 class OpenVINOInference:
@@ -61,9 +60,13 @@ class OpenVINOInference:
         self._store = store
         self._encoder = self._graph("encoder", build_encoder, ENCODER_GROUPS)
         self._projection = self._graph("projection", build_projection, ENCODER_GROUPS)
-        self._decoder = self._graph("decoder", build_decoder, DECODER_GROUPS)
-        self._head = self._graph("head", build_head, DECODER_GROUPS, plan.of_head())
-        self._embedding = _Embedding(checkpoint.weights)
+        self._decoder = DecoderGraphs(
+            self._graph("decoder", build_decoder, DECODER_GROUPS),
+            self._step,
+            self._graph("head", build_head, DECODER_GROUPS, plan.of_head()),
+        )
+        self._steps: dict[int, CompiledGraph] = {}
+        self._embedding = Embedding(checkpoint.weights)
         self._alignments: dict[tuple[tuple[int, int], ...], CompiledGraph] = {}
 
     @property
@@ -93,7 +96,7 @@ class OpenVINOInference:
                 one = slice(index, index + 1)
                 request.set_tensor("mel", ov.Tensor(mel[one], shared_memory=True))
                 request.set_tensor("features", ov.Tensor(features[one], shared_memory=True))
-                _run(request)
+                run(request)
         return self._project(features)
 
     def wrap(self, features: Array) -> list[AudioFeatures]:
@@ -117,7 +120,7 @@ class OpenVINOInference:
 
     def start(self) -> DecoderSession:
         """Begin a decode with an empty cache."""
-        return OpenVINOSession(self._decoder, self._head, self._embedding, self._dims)
+        return OpenVINOSession(self._decoder, self._embedding, self._dims)
 
     def cross_attention(
         self, audio: AudioFeatures, tokens: tuple[int, ...], heads: tuple[tuple[int, int], ...]
@@ -133,12 +136,19 @@ class OpenVINOInference:
         request = self._alignments.setdefault(heads, graph).create_infer_request()
         layout = RowLayout.empty().advance([Row(audio, tokens)], self._dims)
         request.set_tensor("embedded", ov.Tensor(self._embedding(layout)))
-        cross = Audience.gather({_own(audio)}).cross
+        cross = Audience.gather({own(audio)}).cross
         for layer in range(max(layer for layer, _ in heads) + 1):
             for name in (f"keys.{layer}", f"values.{layer}"):
                 request.set_tensor(name, cross[name])
-        _run(request)
+        run(request)
         return np.array(request.get_tensor("weights").data)
+
+    def _step(self, n_rows: int) -> CompiledGraph | None:
+        """The graph for steps of so many rows. It has a copy of the decoder's weights, so that these must be few."""
+        if self._plan.n_bytes(_n_weights(self._dims)) > _MOST_STEP_BYTES:
+            return None
+        graph = self._graph(f"step of {n_rows}", partial(build_step, n_rows=n_rows), DECODER_GROUPS)
+        return self._steps.setdefault(n_rows, graph)
 
     def _graph(
         self,
@@ -165,120 +175,10 @@ class OpenVINOInference:
                     tensor = ov.Tensor(self._plan.element_type, ov.Shape([n_audio, n_head, *shape]))
                     request.set_tensor(f"{name}.{layer}", tensor)
                     cross[f"{name}.{layer}"] = tensor
-            _run(request)
+            run(request)
         return list(EncodedBatch(features, cross).members())
 
 
-class OpenVINOSession:
-    """A running decode: an infer request whose state is the cache, where the rows are in it, and one of the head."""
-
-    def __init__(
-        self, decoder: CompiledGraph, head: CompiledGraph, embedding: _Embedding, dims: ModelDimensions
-    ) -> None:
-        self._decoder = decoder
-        self._head = head.create_infer_request()
-        self._embedding = embedding
-        self._dims = dims
-        self._layout = RowLayout.empty()
-        self._request: Any = None
-        self._audience: Audience | None = None
-        self._n_idled = 0
-        self._is_closed = False
-
-    def forward(self, rows: Sequence[Row]) -> npt.NDArray[np.float32]:
-        """Feed the new tokens of all rows and return logits, (n_batch, n_read, n_vocab) float32.
-
-        The array is overwritten by the next call. See `DecoderSession.forward`.
-
-        Raises:
-            RuntimeError: the session is closed.
-            ValueError: rows that cannot be, or that listen to windows of different lengths.
-        """
-        if self._is_closed:
-            raise RuntimeError("the session is closed; start a new one")
-        layout = self._layout.advance(rows, self._dims)
-        audios = [_own(row.audio) for row in rows]
-        audience = self._attend(set(audios), is_fresh=layout.n_past == 0)
-        self._feed(layout, audience.seat(audios))
-        _run(self._request)
-        self._head.set_tensor("states", self._request.get_tensor("states"))
-        _run(self._head)
-        self._layout = layout
-        logits: npt.NDArray[np.float32] = self._head.get_tensor("logits").data[..., : self._dims.n_vocab]
-        return logits
-
-    def digest(self) -> Digest:
-        """Of the logits that the last call of `forward` has returned. See `DigestingSession`."""
-        return Digest(*(self._head.get_tensor(name).data for name in ("norms", "tokens", "likeliest")))
-
-    def close(self) -> None:
-        """Free the cache. Safe to call twice; `forward` afterwards raises RuntimeError."""
-        self._is_closed = True
-        self._request = self._head = self._audience = None
-
-    def _attend(self, audios: set[OpenVINOFeatures], *, is_fresh: bool) -> Audience:
-        """Bind the keys and values of the audios when they or the request are new, or too many others are bound.
-
-        An empty cache is a new request: after `reset_state` the plug-in fills a larger batch with NaN.
-        """
-        audience = self._audience
-        if audience is None or not self._may_keep(audience, audios):
-            audience = Audience.gather(audios)
-            self._n_idled = 0
-        if is_fresh:
-            self._request = self._decoder.create_infer_request()
-        if is_fresh or audience is not self._audience:
-            for name, tensor in audience.cross.items():
-                self._request.set_tensor(name, tensor)
-        self._audience = audience
-        return audience
-
-    def _may_keep(self, audience: Audience, audios: set[OpenVINOFeatures]) -> bool:
-        """Whether the windows that are bound serve `audios`, with few enough steps of idle ones so far."""
-        if not audios <= set(audience.audios):
-            return False
-        n_idle = len(audience.audios) - len(audios)
-        self._n_idled += n_idle
-        return not n_idle or self._n_idled < _COPY_STEPS * len(audios)
-
-    def _feed(self, layout: RowLayout, seating: Seating) -> None:
-        n_new = layout.tokens.shape[1]
-        columns = np.arange(n_new)
-        inputs = {
-            "embedded": self._embedding(layout),
-            "mask": np.where(layout.mask, np.float32(0), np.float32(-np.inf))[:, None],
-            "sources": layout.sources.astype(np.int32),
-            "read": layout.read,
-            "seats": (seating.seats[:, :, None] * n_new + columns).reshape(len(seating.seats), -1),
-            "places": seating.places[:, None] * n_new + columns,
-        }
-        for name, array in inputs.items():
-            self._request.set_tensor(name, ov.Tensor(array))
-
-
-class _Embedding:
-    """Looks tokens and positions up in the checkpoint's own tables, which may be of a memory map."""
-
-    def __init__(self, weights: Weights) -> None:
-        self._tokens = weights["decoder.token_embedding.weight"]
-        self._positions = weights["decoder.positional_embedding"]
-
-    def __call__(self, layout: RowLayout) -> npt.NDArray[np.float32]:
-        """What the first block reads, (n_batch, n_new, n_text_state) float32."""
-        tokens = self._tokens[layout.tokens].astype(np.float32)
-        embedded: npt.NDArray[np.float32] = tokens + self._positions[layout.positions].astype(np.float32)
-        return embedded
-
-
-def _own(audio: AudioFeatures) -> OpenVINOFeatures:
-    if not isinstance(audio, OpenVINOFeatures):
-        raise ValueError(
-            f"expected audio encoded by the OpenVINO engine, got {type(audio).__name__}; "
-            "pass its array through wrap() first"
-        )
-    return audio
-
-
-def _run(request: Any) -> None:
-    """Infer in this thread, without copies of the outputs."""
-    request.infer(share_outputs=True)
+def _n_weights(dims: ModelDimensions) -> int:
+    """In the matrices of the decoder's blocks that a step reads."""
+    return dims.n_text_layer * 14 * dims.n_text_state**2

@@ -1,4 +1,4 @@
-"""The four graphs of a Whisper model in OpenVINO: encoder, projection of its output, decoder with a cache, head.
+"""Three graphs of a Whisper model in OpenVINO: encoder, projection of its output, and the head behind the decoder.
 
 Weight names and what each layer computes are openai/whisper's; the shapes of inputs and outputs are stated at
 each builder. A dimension of -1 may differ from call to call.
@@ -15,7 +15,6 @@ from sasayaki.checkpoints.names import Checkpoint
 from sasayaki.inference.openvino_layers import (
     Layers,
     Node,
-    as_float,
     constant,
     merge_heads,
     parameter,
@@ -73,25 +72,6 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
         results.append(result(keys, f"keys.{layer}", plan.element_type))
         results.append(result(values, f"values.{layer}", plan.element_type))
     return ov.Model(results, [features], "projection")
-
-
-def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
-    """One call of the decoder's blocks: new tokens of all rows to what the head reads, with the cache as state.
-
-    Inputs:
-        embedded: token plus positional embeddings, (n_batch, n_new, n_text_state) float32. They are looked up
-            outside, where the tables may stay in a memory map.
-        mask: (n_batch, 1, n_new, n_past + n_new) float32, added to the scores of self-attention.
-        sources: line of the cache that each row takes over, (n_batch,) int32.
-        read: columns whose outputs are wanted, (n_batch, n_read) int64.
-        seats: row that sits at each place of each audio, (n_audio, n_group) int64. Audios with fewer rows
-            than others repeat one.
-        places: place of each row in the flattened seats, (n_batch,) int64.
-        keys.0, values.0, …: outputs of the projection.
-
-    Output: states, (n_batch, n_read, n_text_state) float32.
-    """
-    return _DecoderBuilder(checkpoint, plan).build()
 
 
 def build_head(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
@@ -154,92 +134,6 @@ def _largest(x: Node, number: int) -> Node:
     """The largest entries of the last axis, largest first, and their places."""
     count = constant(np.array(number, np.int32))
     return ops.topk(x, count, -1, "max", "value", index_element_type=ov.Type.i32)
-
-
-class _DecoderBuilder:
-    """Inputs and weights that all blocks of the decoder share while its graph is built."""
-
-    def __init__(self, checkpoint: Checkpoint, plan: PrecisionPlan) -> None:
-        self._dims = checkpoint.dims
-        self._n_width = self._dims.n_text_state // self._dims.n_text_head
-        self._layers = Layers(checkpoint.weights, plan, DECODER_GROUPS)
-        self._cross_type = plan.element_type
-        self._embedded = parameter("embedded", [-1, -1, self._dims.n_text_state])
-        self._mask = parameter("mask", [-1, 1, -1, -1])
-        self._sources = parameter("sources", [-1], ov.Type.i32)
-        self._read = parameter("read", [-1, -1], ov.Type.i64)
-        self._seats = parameter("seats", [-1, -1], ov.Type.i64)
-        self._places = parameter("places", [-1, -1], ov.Type.i64)
-        self._parameters = [
-            self._embedded,
-            self._mask,
-            self._sources,
-            self._read,
-            self._seats,
-            self._places,
-        ]
-        self._sinks: list[Any] = []
-        self._empty_cache = self._make_empty_cache()
-
-    def build(self) -> Any:
-        layers = self._layers
-        x = self._embedded
-        for layer in range(self._dims.n_text_layer):
-            block = f"decoder.blocks.{layer}"
-            x = ops.add(x, self._self_attention(layers.layer_norm(x, f"{block}.attn_ln"), layer))
-            x = ops.add(x, self._cross_attention(layers.layer_norm(x, f"{block}.cross_attn_ln"), layer))
-            x = layers.mlp(x, block)
-        states = ops.gather(x, self._read, constant(np.array(1)), 1)
-        return ov.Model([result(states, "states", ov.Type.f32)], self._sinks, self._parameters, "decoder")
-
-    def _self_attention(self, h: Node, layer: int) -> Node:
-        """The plug-in fuses state, gather, concatenation and attention of this form into one node."""
-        name = f"decoder.blocks.{layer}.attn"
-        qkv = self._layers.linear(h, [f"{name}.{part}" for part in ("query", "key", "value")])
-        q, k, v = (split_heads(part, self._dims.n_text_head, _HEADS_FIRST) for part in thirds(qkv))
-        k = self._append_to_cache(k, f"keys.{layer}")
-        v = self._append_to_cache(v, f"values.{layer}")
-        attended = ops.scaled_dot_product_attention(q, k, v, self._mask)
-        return self._layers.linear(merge_heads(attended, self._dims.n_text_state), f"{name}.out")
-
-    def _append_to_cache(self, new: Node, name: str) -> Node:
-        """Past and new keys or values, (n_batch, n_head, n_past + n_new, n_width): the new state."""
-        shape = [-1, self._dims.n_text_head, -1, self._n_width]
-        info = ov.op.util.VariableInfo()
-        info.data_shape, info.data_type = ov.PartialShape(shape), ov.Type.f32
-        info.variable_id = f"cache.{name}"
-        variable = ov.op.util.Variable(info)
-        state = ov.op.read_value(self._empty_cache, variable)
-        past = ops.gather(state, self._sources, constant(np.array(0)))
-        full = ops.concat([past, new], -2)
-        self._sinks.append(ov.op.assign(full, variable))
-        return full
-
-    def _make_empty_cache(self) -> Node:
-        """Zeros of shape (n_batch, n_head, 0, n_width)."""
-        n_batch = ops.gather(ops.shape_of(self._sources), constant(np.array([0])), constant(np.array(0)))
-        rest = constant(np.array([self._dims.n_text_head, 0, self._n_width]))
-        return ops.broadcast(constant(np.array(0, np.float32)), ops.concat([n_batch, rest], 0))
-
-    def _cross_attention(self, h: Node, layer: int) -> Node:
-        """Queries of all rows of an audio are one matrix, so that its keys and values are read once.
-
-        (n_batch, n_new, n_state) is seated as (n_audio, n_group * n_new, n_state) and back.
-        """
-        n_head, n_width, n_state = self._dims.n_text_head, self._n_width, self._dims.n_text_state
-        name = f"decoder.blocks.{layer}.cross_attn"
-        keys = parameter(f"keys.{layer}", [-1, n_head, n_width, -1], self._cross_type)
-        values = parameter(f"values.{layer}", [-1, n_head, -1, n_width], self._cross_type)
-        self._parameters += [keys, values]
-
-        axis, flat = constant(np.array(0)), constant(np.array([-1, n_state]))
-        seated = ops.gather(ops.reshape(self._layers.linear(h, f"{name}.query"), flat, False), self._seats, axis)
-        queries = ops.reshape(seated, constant(np.array([0, -1, n_head, n_width])), True)
-        queries = ops.transpose(queries, constant(np.array(_HEADS_FIRST)))
-        weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
-        attended = merge_heads(ops.matmul(weights, as_float(values), False, False), n_state)
-        rows = ops.gather(ops.reshape(attended, flat, False), self._places, axis)
-        return self._layers.linear(rows, f"{name}.out")
 
 
 def _conv(layers: Layers, x: Node, name: str, *, stride: int) -> Node:

@@ -14,7 +14,7 @@ try:
 except ModuleNotFoundError as error:
     raise BackendError("the OpenVINO engine needs the package openvino; run: pip install openvino") from error
 
-__all__ = ["DECODER_GROUPS", "ENCODER_GROUPS", "PRECISIONS", "Int8Groups", "PrecisionPlan", "core", "ops", "ov"]
+__all__ = ["DECODER_GROUPS", "ENCODER_GROUPS", "PRECISIONS", "Int8Groups", "PrecisionPlan", "core", "ops", "ov", "run"]
 
 PRECISIONS = ("auto", "float32", "bfloat16", "int8")
 
@@ -23,6 +23,11 @@ PRECISIONS = ("auto", "float32", "bfloat16", "int8")
 def core() -> Any:
     """The one OpenVINO core of the process; starting it loads the plug-in."""
     return ov.Core()
+
+
+def run(request: Any) -> None:
+    """Infer in this thread, without copies of the outputs."""
+    request.infer(share_outputs=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,10 @@ class PrecisionPlan:
     def element_type(self) -> Any:
         """OpenVINO type of the cross-attention keys and values."""
         return ov.Type.bf16 if self.is_bfloat16 else ov.Type.f32
+
+    def n_bytes(self, n_weights: int) -> int:
+        """Memory that so many weights of matrix products take."""
+        return n_weights * (1 if self.has_int8_weights else 2 if self.is_bfloat16 else 4)
 
     def compile_options(self, threads: int | None, groups: Int8Groups) -> dict[str, Any]:
         """Options of `compile_model` for latency on one stream.

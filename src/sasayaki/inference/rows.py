@@ -63,6 +63,29 @@ class RowLayout:
                 exist; a row that would grow past n_text_ctx.
         """
         _check(rows, len(self.lengths), dims)
+        if all(row.source is not None and len(row.tokens) == len(row.read) == 1 for row in rows):
+            return self._step(rows, dims)
+        return self._call(rows, dims)
+
+    def _step(self, rows: Sequence[Row], dims: ModelDimensions) -> RowLayout:
+        """What `_call` does, sooner: each row goes on with one token."""
+        n_batch = len(rows)
+        sources = np.array([row.source for row in rows], np.int64)
+        lengths = self.lengths[sources] + 1
+        _check_lengths(lengths, dims)
+        is_own = np.ones((n_batch, self.is_own.shape[1] + 1), np.bool_)
+        is_own[:, :-1] = self.is_own[sources]
+        return RowLayout(
+            tokens=np.array([row.tokens for row in rows], np.int64),
+            positions=(lengths - 1)[:, None],
+            sources=sources,
+            mask=is_own[:, None],
+            read=np.zeros((n_batch, 1), np.int64),
+            is_own=is_own,
+            lengths=lengths,
+        )
+
+    def _call(self, rows: Sequence[Row], dims: ModelDimensions) -> RowLayout:
         n_batch, n_new = len(rows), max(len(row.tokens) for row in rows)
         counts = np.array([len(row.tokens) for row in rows], np.int64)
         is_continued = np.array([row.source is not None for row in rows])
@@ -76,12 +99,7 @@ class RowLayout:
             past = np.zeros((n_batch, 0), np.bool_)
             sources = np.arange(n_batch)
         lengths = past_lengths + counts
-        if lengths.max() > dims.n_text_ctx:
-            longest = int(lengths.argmax())
-            raise ValueError(
-                f"row {longest} would have {lengths[longest]} tokens, but the model's text context holds "
-                f"{dims.n_text_ctx}; stop the row or shorten its prompt"
-            )
+        _check_lengths(lengths, dims)
 
         columns = np.arange(n_new)
         padding = n_new - counts[:, None]
@@ -110,6 +128,15 @@ def _check(rows: Sequence[Row], n_previous: int, dims: ModelDimensions) -> None:
         n_tokens = len(row.tokens)
         if not row.read or min(row.read) < -n_tokens or max(row.read) >= n_tokens:
             raise ValueError(f"row {index} must read at positions within its {n_tokens} new tokens, got {row.read}")
+
+
+def _check_lengths(lengths: Ints, dims: ModelDimensions) -> None:
+    if lengths.max() > dims.n_text_ctx:
+        longest = int(lengths.argmax())
+        raise ValueError(
+            f"row {longest} would have {lengths[longest]} tokens, but the model's text context holds "
+            f"{dims.n_text_ctx}; stop the row or shorten its prompt"
+        )
 
 
 def _padded_tokens(rows: Sequence[Row], n_new: int) -> Ints:
