@@ -373,6 +373,7 @@ def test_a_long_recording_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 GROWTH = """
+import gc
 import sys
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -385,8 +386,10 @@ model.inference.encoded, model.inference.calls = deque(maxlen=1), deque(maxlen=1
 work = lambda _: model.transcribe(data, language="en", beam_size=None, sample_len=2)
 with ThreadPoolExecutor(int(sys.argv[1])) as pool:
     list(pool.map(work, range(100)))  # until each heap of each thread has been used
+    gc.collect()
     before = resident_mb()
     list(pool.map(work, range(100)))
+gc.collect()
 print(resident_mb() - before)
 """
 
