@@ -73,6 +73,37 @@ def test_what_people_say_again_and_again_is_no_loop(words: str) -> None:
     assert find_loop([vocabulary.index(word) for word in words.split()], TIMESTAMP_BEGIN) is None
 
 
+VARIED = [
+    "you should not get tired , you should not get tired , you should not get tired .",
+    "whatever you say , you should not get tired , you should not get tired .",
+    "you should not get tired , you should not get tired , you should not get tired .",
+    "and then , you should not get tired , you should not get tired .",
+]
+"""Turns of which no more than three are the same on end, as base wrote them for speech in noise."""
+
+
+def words_of(*sentences: str, vocabulary: dict[str, int]) -> list[int]:
+    """A token for each word."""
+    return [vocabulary.setdefault(word, len(vocabulary)) for sentence in sentences for word in sentence.split()]
+
+
+def test_a_loop_whose_turns_differ_is_found_and_kept_up_to_its_second_turn() -> None:
+    vocabulary: dict[str, int] = {}
+    head = words_of("it is late and the lamp is low .", "this should be clear :", vocabulary=vocabulary)
+    tokens = head + words_of(*VARIED, VARIED[0], vocabulary=vocabulary)
+    found = next(filter(None, (find_loop(tokens[:length], TIMESTAMP_BEGIN) for length in range(len(tokens)))))
+    kept = tokens[: good_length(tokens, found, TIMESTAMP_BEGIN)]
+    assert kept == head + words_of("you should not get tired ,", vocabulary=vocabulary)
+
+
+def test_refrains_are_no_loop() -> None:
+    vocabulary: dict[str, int] = {}
+    verses = [" ".join(f"w{verse}{place}" for place in range(12)) for verse in range(8)]
+    song = [line for verse in verses for line in (verse, "you should not get tired , you should not get tired .")]
+    tokens = words_of(*song, vocabulary=vocabulary)
+    assert all(find_loop(tokens[:length], TIMESTAMP_BEGIN) is None for length in range(len(tokens)))
+
+
 def test_timestamps_do_not_hide_a_loop() -> None:
     tokens = [ts(0.0)]
     for turn in range(8):
@@ -261,6 +292,14 @@ def test_compat_decodes_the_loop_as_openai_whisper_does() -> None:
     _, off = transcribe(script, 20.0, loop_guard=False, vad="off", temperature=0.0)
     assert plain.segments == off.segments  # type: ignore[attr-defined]
     assert plain.segments[0].compression_ratio > 2.4  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("beam_size", [None, 5])
+def test_a_loop_whose_turns_differ_ends_where_it_starts(beam_size: int | None) -> None:
+    head = [ts(0.0), *HELLO, ts(3.0), ts(3.0)]
+    turns = [*text("no way,"), *text("oh, no way."), *text("so no way,"), *text("no way.")]
+    result = decode_one(looping(head, turns), beam_size=beam_size, loop_guard=True)
+    assert (result.tokens, result.hypotheses[0].stop) == (tuple(head), "cut")
 
 
 def test_no_loop_is_left_whatever_the_turn() -> None:

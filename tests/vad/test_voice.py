@@ -49,6 +49,14 @@ def test_frames_with_voices(listener: Listener) -> None:
     assert voiced[605:645].all()
 
 
+def test_stretches_are_cut_at_the_ends_of_what_is_asked_for(listener: Listener) -> None:
+    voice = listen(listener, 0, 2000, PLAIN)
+    (first, second) = voice.within(6.0, 12.25)
+    assert (first.start, first.end) == (6.0, pytest.approx(8, abs=FRAME_SECONDS))
+    assert (second.start, second.end) == (pytest.approx(12, abs=FRAME_SECONDS), 12.25)
+    assert voice.within(9.0, 11.0) == ()
+
+
 def test_nothing_was_heard_in_no_time() -> None:
     voice = Voice(0.0, 0.0, np.zeros(0, np.float32), ())
     assert (voice.seconds(0, 1), voice.first_sound()) == (0, 0)

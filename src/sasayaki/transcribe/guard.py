@@ -85,7 +85,7 @@ def _decode_gap(
     """Segments of a gap decoded on its own, or of its halves when it repeats itself; none when nothing passes."""
     window, options = _window(gap, voice), work.options
     result: DecodingResult = yield Decode(window, guard_options(options, language))
-    failed = failed_checks(result, options)
+    failed = failed_checks(result, options, voice.within(gap.start, gap.end))
     if not failed and _is_sure(result, gap, voice):
         segments = yield from _gap_segments(work, gap, voice, result)
         return Guarded(segments, n_decodes=1)

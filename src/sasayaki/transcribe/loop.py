@@ -110,11 +110,15 @@ def transcribe_window(
     language, is_last = spoken.code, is_last and window == whole
     is_whole = is_whole and is_last
     tracer = work.tracer and work.tracer.next_window()
+    start, end = window.start / FRAMES_PER_SECOND, window.end / FRAMES_PER_SECOND
+    regions = listened.within(start, end) if listened else ()
     ladder = partial(_ladder, work, language, place.context, tracer, is_whole)
     if is_last:
-        window, kept = yield from decode_shortened(window, ladder, work.options, work.tokenizer.timestamp_begin)
+        window, kept = yield from decode_shortened(
+            window, ladder, work.options, work.tokenizer.timestamp_begin, regions
+        )
     else:
-        kept = yield from decode_with_fallback(ladder(window), work.options)
+        kept = yield from decode_with_fallback(ladder(window), work.options, regions)
     split = read_window(
         kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin, is_whole=is_whole
     )

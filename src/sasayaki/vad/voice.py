@@ -39,6 +39,11 @@ class Voice:
         """Seconds of speech from `start` to `end`."""
         return seconds_within(self.regions, start, end)
 
+    def within(self, start: float, end: float) -> tuple[Region, ...]:
+        """Stretches of speech from `start` to `end`, cut there."""
+        cut = (Region(max(region.start, start), min(region.end, end)) for region in self.regions)
+        return tuple(region for region in cut if region.start < region.end)
+
     def voiced_frames(self, start_frame: int, end_frame: int) -> npt.NDArray[np.bool_]:
         """Whether there is speech in each mel frame from `start_frame` up to `end_frame`, (n_frames,)."""
         moments = (np.arange(start_frame, end_frame) + 0.5) / FRAMES_PER_SECOND

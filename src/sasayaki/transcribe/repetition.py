@@ -1,0 +1,58 @@
+"""Repetitions: a text that repeats itself may be a loop, or what somebody says again and again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from sasayaki.vad.regions import Region
+
+MOST_UNLIKE = 1.35
+"""Stretches of speech are alike when none is longer or shorter than their median by more than this factor."""
+
+MOST_TURNS = 1.5
+"""A text may have so many turns for each stretch of speech: *Do, do* for *two* said once."""
+
+MIN_TURNS = 4
+"""What is said less often is no repetition."""
+
+MOST = 0.75
+"""A repetition is at least this share of the words, and of the stretches of speech: little else is said beside it."""
+
+
+def is_repetition(text: str, spoken: Sequence[Region]) -> bool:
+    """Whether a text that repeats itself says what is said: stretches of speech of one length, as many as its turns.
+
+    A loop has more turns than there are voices, or goes over speech that does not repeat itself.
+    """
+    return 0 < n_turns(text) <= MOST_TURNS * n_alike(spoken)
+
+
+def n_alike(spoken: Sequence[Region]) -> int:
+    """How many stretches of speech have about the same length; 0 where they are few or not most of all."""
+    if len(spoken) < MIN_TURNS:
+        return 0
+    lengths = np.array([region.end - region.start for region in spoken])
+    unlike = lengths / np.median(lengths)
+    found = int(np.count_nonzero((unlike <= MOST_UNLIKE) & (unlike >= 1 / MOST_UNLIKE)))
+    return found if found >= MOST * len(spoken) else 0
+
+
+def n_turns(text: str) -> int:
+    """How often on end a text says the same words; 0 when it says more than that.
+
+    Case and punctuation do not count. Where there are hardly any words its letters are compared, for figures and some
+    languages have no spaces.
+    """
+    words = re.findall(r"\w+", text.casefold())
+    units = words if len(words) >= MIN_TURNS else [*"".join(words)]
+    longest, turns = 0, 0
+    for period in range(1, len(units) // 2 + 1):
+        matched = 0
+        for place in range(period, len(units)):
+            matched = matched + 1 if units[place] == units[place - period] else 0
+            if matched >= period and matched + period > longest:
+                longest, turns = matched + period, (matched + period) // period
+    return turns if longest >= MOST * len(units) else 0
