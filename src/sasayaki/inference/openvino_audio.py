@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +15,9 @@ from sasayaki.inference.base import AudioFeatures
 from sasayaki.inference.openvino_runtime import ov
 
 Tensor = Any
+
+_OWN_MAP = 4 << 20
+"""Bytes from which a tensor is outside the heap. That of a process keeps what such blocks leave between others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,7 @@ class OpenVINOFeatures:
     def part(self, name: str) -> Tensor:
         """Its keys or values, with a first axis of 1, a view."""
         batch, index = self.place
-        return _slice(batch.cross[name], index)
+        return part_of(batch.cross[name], index)
 
 
 def own(audio: AudioFeatures) -> OpenVINOFeatures:
@@ -134,13 +139,21 @@ def _compact(audios: Sequence[OpenVINOFeatures], name: str) -> Tensor:
     """The keys or values of these windows in one new tensor."""
     first = audios[0].part(name)
     shape = list(first.shape)[1:]
-    result = ov.Tensor(first.element_type, ov.Shape([len(audios), *shape]))
+    result = empty(first.element_type, [len(audios), *shape])
     for place, audio in enumerate(audios):
-        audio.part(name).copy_to(_slice(result, place))
+        audio.part(name).copy_to(part_of(result, place))
     return result
 
 
-def _slice(tensor: Tensor, index: int) -> Tensor:
+def empty(element_type: Any, shape: Sequence[int]) -> Tensor:
+    """A tensor whose memory, where it is much, goes back to the system with it."""
+    n_bytes = math.prod(shape) * element_type.size
+    if n_bytes < _OWN_MAP:
+        return ov.Tensor(element_type, ov.Shape(shape))
+    return ov.Tensor(np.frombuffer(mmap.mmap(-1, n_bytes), np.uint8), ov.Shape(shape), element_type)
+
+
+def part_of(tensor: Tensor, index: int) -> Tensor:
     """A view of one member of the first axis."""
     rest = list(tensor.shape)[1:]
     return ov.Tensor(tensor, ov.Coordinate([index] + [0] * len(rest)), ov.Coordinate([index + 1, *rest]))

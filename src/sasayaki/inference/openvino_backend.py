@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.errors import OptionError
 from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
 from sasayaki.inference.openvino_alignment import build_alignment
-from sasayaki.inference.openvino_audio import Audience, EncodedBatch, own
+from sasayaki.inference.openvino_audio import Audience, EncodedBatch, empty, own, part_of
 from sasayaki.inference.openvino_cache import CompiledGraph, GraphStore
 from sasayaki.inference.openvino_decoder import build_decoder, build_step
 from sasayaki.inference.openvino_graph import build_encoder, build_head, build_projection
@@ -25,6 +26,14 @@ from sasayaki.inference.threads import limited_threads
 _MOST_STEP_BYTES = 64 << 20
 """Weights of a decoder that may be in memory once more, for steps of a number of rows: tiny's and base's. What those
 save is about 0.6 ms a step, whatever the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hearing:
+    """The graphs that a window goes through before it is decoded."""
+
+    encoder: CompiledGraph
+    projection: CompiledGraph
 
 
 class OpenVINOInference:
@@ -58,8 +67,7 @@ class OpenVINOInference:
         self._checkpoint = checkpoint
         self._threads = limited_threads() if threads is None else threads
         self._store = store
-        self._encoder = self._graph("encoder", build_encoder, ENCODER_GROUPS)
-        self._projection = self._graph("projection", build_projection, ENCODER_GROUPS)
+        self._full_window, self._any_window = self._hearing(self._dims.n_audio_ctx), self._hearing(-1)
         self._decoder = DecoderGraphs(
             self._graph("decoder", build_decoder, DECODER_GROUPS),
             self._step,
@@ -91,7 +99,7 @@ class OpenVINOInference:
             )
         n_ctx = (mel.shape[2] + 1) // 2
         features = np.empty((len(mel), n_ctx, dims.n_audio_state), np.float32)
-        with self._encoder.request() as request:
+        with self._hearing_of(mel.shape[2]).encoder.request() as request:
             for index in range(len(mel)):  # several in one call are no faster, and need memory for each
                 one = slice(index, index + 1)
                 request.set_tensor("mel", ov.Tensor(mel[one], shared_memory=True))
@@ -143,6 +151,17 @@ class OpenVINOInference:
         run(request)
         return np.array(request.get_tensor("weights").data)
 
+    def _hearing(self, n_ctx: int) -> _Hearing:
+        """The graphs for windows of this length; -1 is any."""
+        encoder, projection = (partial(build, n_ctx=n_ctx) for build in (build_encoder, build_projection))
+        return _Hearing(
+            self._graph(f"encoder of {n_ctx}", encoder, ENCODER_GROUPS),
+            self._graph(f"projection of {n_ctx}", projection, ENCODER_GROUPS),
+        )
+
+    def _hearing_of(self, n_frames: int) -> _Hearing:
+        return self._full_window if n_frames == 2 * self._dims.n_audio_ctx else self._any_window
+
     def _step(self, n_rows: int) -> CompiledGraph | None:
         """The graph for steps of so many rows. It has a copy of the decoder's weights, so that these must be few."""
         if self._plan.n_bytes(_n_weights(self._dims)) > _MOST_STEP_BYTES:
@@ -167,15 +186,18 @@ class OpenVINOInference:
             return []
         n_head = self._dims.n_text_head
         n_width = self._dims.n_text_state // n_head
-        cross = {}
-        with self._projection.request() as request:
-            request.set_tensor("features", ov.Tensor(features, shared_memory=True))
-            for layer in range(self._dims.n_text_layer):
-                for name, shape in (("keys", [n_width, n_ctx]), ("values", [n_ctx, n_width])):
-                    tensor = ov.Tensor(self._plan.element_type, ov.Shape([n_audio, n_head, *shape]))
-                    request.set_tensor(f"{name}.{layer}", tensor)
-                    cross[f"{name}.{layer}"] = tensor
-            run(request)
+        shapes = {"keys": (n_audio, n_head, n_width, n_ctx), "values": (n_audio, n_head, n_ctx, n_width)}
+        cross = {
+            f"{name}.{layer}": empty(self._plan.element_type, shape)
+            for layer in range(self._dims.n_text_layer)
+            for name, shape in shapes.items()
+        }
+        with self._hearing_of(2 * n_ctx).projection.request() as request:
+            for index in range(n_audio):
+                request.set_tensor("features", ov.Tensor(features[index : index + 1], shared_memory=True))
+                for name, tensor in cross.items():
+                    request.set_tensor(name, part_of(tensor, index))
+                run(request)
         return list(EncodedBatch(features, cross).members())
 
 

@@ -65,12 +65,12 @@ class GraphStore:
             path.touch()
         except OSError:
             return None
-        graph = np.frombuffer(mapped, np.uint8, offset=_N_DIGEST)  # keeps the map alive
+        graph = np.frombuffer(mapped, np.uint8, offset=_N_DIGEST)
         try:
             compiled = core().import_model(ov.Tensor(graph, shared_memory=True), "CPU", options)
         except RuntimeError:  # OpenVINO's own check of versions
             return None
-        return _Mapped(compiled, graph)
+        return _Mapped(compiled, mapped)
 
     def save(self, name: str, options: dict[str, Any], compiled: Any) -> None:
         """Keep a compiled graph, if the disk and OpenVINO let us."""
@@ -126,6 +126,8 @@ class CompiledGraph:
         with self._lock:
             if self._compiled is None:
                 self._compiled = self._load() or self._compile()
+            else:
+                self._settle()
         return self._compiled.create_infer_request()
 
     @contextmanager
@@ -136,7 +138,13 @@ class CompiledGraph:
         request = found or self.create_infer_request()
         yield request
         with self._lock:
+            self._settle()
             self._idle.append(request)
+
+    def _settle(self) -> None:
+        """A request has been used, most likely."""
+        if isinstance(self._compiled, _Mapped):
+            self._compiled.settle()
 
     def _load(self) -> Any | None:
         return self._store and self._store.load(self._name, self._options)
@@ -148,15 +156,22 @@ class CompiledGraph:
         return compiled
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Mapped:
     """A compiled graph and the memory that it reads its weights from."""
 
     compiled: Any
-    graph: Any
+    memory: mmap.mmap
+    is_settled: bool = False
 
     def create_infer_request(self) -> Any:
         return self.compiled.create_infer_request()
+
+    def settle(self) -> None:
+        """Give pages back, once: in its first call the plug-in packs most weights anew. Others are read again."""
+        if not self.is_settled and hasattr(mmap, "MADV_DONTNEED"):
+            self.memory.madvise(mmap.MADV_DONTNEED)
+        self.is_settled = True
 
 
 def _is_whole(file: BinaryIO) -> bool:
