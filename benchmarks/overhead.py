@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sasayaki.decoding.pool import _Group
+import sasayaki.decoding.pool as task_pool
 from sasayaki.decoding.shortcut import likeliest_of
 from sasayaki.decoding.task import DecodingTask, Proposal
 from sasayaki.inference.base import Digest
@@ -108,7 +108,7 @@ def compare(arguments: argparse.Namespace) -> None:
     options = {"language": "en", "beam_size": arguments.beam_size, "suppress_tokens": [-1, model.tokenizer.eot]}
     model.decode(mel, **options)
     spent["model"].clear()
-    _clock(_Group, "_likeliest", spent["search"])
+    _clock(task_pool, "likeliest_of", spent["search"])
     _clock(DecodingTask, "propose", spent["search"])
     _clock(DecodingTask, "advance", spent["search"])
     model.decode(mel, **options)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 import sasayaki
 from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio import AudioSource
-from sasayaki.batching.many import recordings_side_by_side
+from sasayaki.batching.many import outcomes, streams_side_by_side
 from sasayaki.batching.recording import cuts_side_by_side
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
@@ -40,6 +41,8 @@ from sasayaki.transcribe.stop import Cancel, Stop
 from sasayaki.transcribe.stream import Progress, SegmentStream
 
 __all__ = ["SegmentStream", "Whisper", "available_models", "get_model", "list_models", "load_model"]
+
+Item = TypeVar("Item")
 
 
 class Whisper:
@@ -72,6 +75,7 @@ class Whisper:
         self.head_lags = head_lags
         self.name = name
         self._decoder = Decoder(inference, tokenizer, suppress)
+        self._plan: Plan | None = None
 
     def __repr__(self) -> str:
         return f"Whisper({self.name!r}, {self.dims})"
@@ -226,6 +230,7 @@ class Whisper:
         *,
         n_windows: int = 8,
         cancel: Cancel | None = None,
+        time_limit: float | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> Iterator[Outcome]:
@@ -236,26 +241,58 @@ class Whisper:
             n_windows: windows that are decoded together: one of each recording, or several of its cuts where
                 `batch_size` is more than 1.
             cancel: asked before each step of the decoder; True ends it all.
+            time_limit: seconds that each recording may take, from its reading on, while others go on beside it; None
+                sets no limit.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
 
         Returns:
-            An outcome for each source, in their order: its transcription, or the error of one that cannot be read.
+            An outcome for each source, in their order: its transcription, or its error with what was final before. An
+            error of one recording, whatever it is, does not stop the others.
 
         Raises:
             OptionError: an option cannot be used, or does not fit the model.
             StoppedError: `cancel` ended it; the error has what was final of the recording that comes next.
         """
+        settled = self._settle(options, overrides)
+
+        def begin(source: AudioSource, stream: Callable[..., SegmentStream]) -> SegmentStream:
+            return stream(source, cancel=cancel, time_limit=time_limit, options=settled)
+
+        Stop(cancel, time_limit)
+        return outcomes(self.stream_many(sources, begin, n_windows=n_windows))
+
+    def stream_many(
+        self,
+        items: Iterable[Item],
+        begin: Callable[[Item, Callable[..., SegmentStream]], SegmentStream],
+        *,
+        n_windows: int = 8,
+    ) -> Iterator[tuple[Item, SegmentStream | Exception]]:
+        """Iterators over the segments of many recordings, whose windows are decoded side by side.
+
+        Args:
+            items: whatever stands for a recording, such as its path; taken as there is room.
+            begin: called as `begin(item, stream)`; gives what `stream`, which takes the arguments of `Whisper.stream`,
+                has made.
+            n_windows: windows that are decoded together.
+
+        Returns:
+            The items in their order, each with its stream, or with the error of `begin`. A stream is closed when the
+            next one is asked for.
+
+        Raises:
+            OptionError: of `begin`, or `n_windows` is not a number above 0.
+        """
         if not isinstance(n_windows, int) or isinstance(n_windows, bool) or n_windows < 1:
             raise OptionError(f"n_windows must be a whole number of at least 1, got {n_windows!r}")
-        settled = self._settle(options, overrides)
-        stop = Stop(cancel, None)
-        run = self._run(settled, stop, None, None, None)
 
-        def begin(source: AudioSource, plan: Plan) -> SegmentStream:
-            return start(self._decoder, source, settled, replace(run, plan=plan))
+        def open_one(item: Item, plan: Plan) -> SegmentStream:
+            beside = copy(self)
+            beside._plan = plan
+            return begin(item, beside.stream)
 
-        return recordings_side_by_side(TaskPool(self.inference, stop.check), sources, begin, n_windows)
+        return streams_side_by_side(TaskPool(self.inference), items, open_one, n_windows)
 
     def align(
         self,
@@ -304,7 +341,7 @@ class Whisper:
             tracer=self._tracer(trace),
             model={"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)},
             heads=self._heads(),
-            plan=one_after_the_other if options.batch_size == 1 else cuts_side_by_side,
+            plan=self._plan or (one_after_the_other if options.batch_size == 1 else cuts_side_by_side),
         )
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:

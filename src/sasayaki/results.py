@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from sasayaki.errors import AudioError
 from sasayaki.options import TranscribeOptions
 from sasayaki.records import to_plain
 
@@ -313,10 +312,10 @@ class Outcome:
     """The recording, as it was given."""
 
     transcription: Transcription | None = None
-    """What was said; None if it could not be read."""
+    """What was said; what was final when an error came, None if it came before the first window."""
 
-    error: AudioError | None = None
-    """Why not."""
+    error: Exception | None = None
+    """Why there is no more of it; None if all is well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

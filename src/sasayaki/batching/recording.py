@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
-from sasayaki.batching.scheduler import Lane, in_order, run_lanes
+from sasayaki.batching.scheduler import Lane, Lanes, in_order
 from sasayaki.decoding.pool import TaskPool
 from sasayaki.option_values import parse_clip_timestamps
 from sasayaki.options import TranscribeOptions
@@ -20,8 +20,8 @@ from sasayaki.vad.find import cut_at_silences, find_speech
 def cuts_side_by_side(driver: Driver, work: Assignment, place: Place) -> Windows:
     """Transcribe the rest of a recording, `batch_size` of its cuts at a time; windows come in the order of time."""
     lanes = clip_lanes(driver, work, place)
-    pool = TaskPool(driver.decoder.inference, driver.check)
-    with closing(run_lanes(pool, lanes, work.options.batch_size)) as found:
+    pool = TaskPool(driver.decoder.inference)
+    with closing(Lanes(pool, iter(lanes), work.options.batch_size).run()) as found:
         yield from in_order(found, lanes, first_id=place.n_segment)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
+from typing import Any, TypeVar
 
 from array_api_compat import is_numpy_array
 
 from sasayaki.decoding.shortcut import Likeliest, likeliest_of
-from sasayaki.decoding.task import DecodingTask, on_host
-from sasayaki.inference.base import Array, DecoderSession, DigestingSession, Inference, Row
+from sasayaki.decoding.task import DecodingTask, Proposal, on_host
+from sasayaki.inference.base import Array, DecoderSession, Digest, DigestingSession, Inference, Row
 from sasayaki.results import DecodingResult
+
+_Made = TypeVar("_Made")
 
 
 @dataclass
@@ -40,10 +44,16 @@ class TaskPool:
         group = self._groups.setdefault(task.n_audio_ctx, _Group(self.inference))
         group.waiting.append((task, task.start()))
 
-    def step(self) -> list[tuple[DecodingTask, DecodingResult]]:
+    def drop(self, task: DecodingTask) -> None:
+        """Forget a task, whether it is done or not; the others go on."""
+        for group in self._groups.values():
+            group.drop(task)
+
+    def step(self) -> list[tuple[DecodingTask, DecodingResult | Exception]]:
         """Give every task that is under way its next tokens; those that are done by it, with their results.
 
-        Whatever is raised, the sessions with their caches are closed.
+        A task that cannot go on is done, with its error as the result. Whatever else is raised, the sessions with their
+        caches are closed.
         """
         try:
             if self.check:
@@ -68,6 +78,7 @@ class _Group:
     waiting: list[tuple[DecodingTask, list[Row]]] = field(default_factory=list)
     turns: list[tuple[DecodingTask, list[Row]]] = field(default_factory=list)
     session: DecoderSession | None = None
+    digest: Callable[[], Digest] | None = None
 
     def __len__(self) -> int:
         return len(self.turns) + len(self.waiting)
@@ -76,11 +87,14 @@ class _Group:
         if self.session:
             self.session.close()
 
-    def step(self) -> list[tuple[DecodingTask, DecodingResult]]:
+    def drop(self, task: DecodingTask) -> None:
+        self.waiting = [each for each in self.waiting if each[0] is not task]
+        self.turns = [each for each in self.turns if each[0] is not task]
+        self._close_if_done()
+
+    def step(self) -> list[tuple[DecodingTask, DecodingResult | Exception]]:
         if not self.turns and self.waiting:
-            self.turns.extend(self.waiting)
-            self.waiting.clear()
-            self.session = self.inference.start()
+            self._begin()
         if not self.session:
             return []
         logits = self.session.forward([row for _, rows in self.turns for row in rows])
@@ -88,28 +102,40 @@ class _Group:
         # All candidates are computed before the first one is read: a device is waited for once a step.
         found = self._likeliest(logits)
         proposals = [
-            task.propose(logits[start:stop], likeliest)
+            _attempt(task.propose, logits[start:stop], likeliest)
             for (task, _), (start, stop), likeliest in zip(self.turns, pairwise(offsets), found, strict=True)
         ]
         if not is_numpy_array(logits):
-            proposals = on_host(proposals)
+            proposals = _all_on_host(proposals)
         stepped = [
-            (task, _shift_sources(task.advance(proposal), offset))
+            (task, proposal if isinstance(proposal, Exception) else _attempt(_advance, task, proposal, offset))
             for (task, _), proposal, offset in zip(self.turns, proposals, offsets, strict=False)
         ]
-        self.turns = [(task, rows) for task, rows in stepped if rows]
-        if not self.turns:
+        self.turns = [(task, rows) for task, rows in stepped if rows and not isinstance(rows, Exception)]
+        self._close_if_done()
+        return [
+            (task, rows if isinstance(rows, Exception) else _attempt(task.finish))
+            for task, rows in stepped
+            if not rows or isinstance(rows, Exception)
+        ]
+
+    def _begin(self) -> None:
+        self.turns, self.waiting = self.waiting, []
+        self.session = self.inference.start()
+        self.digest = self.session.digest if isinstance(self.session, DigestingSession) else None
+
+    def _close_if_done(self) -> None:
+        if self.session and not self.turns:
             self.session.close()
-            self.session = None
-        return [(task, task.finish()) for task, rows in stepped if not rows]
+            self.session = self.digest = None
 
     def _likeliest(self, logits: Array) -> Sequence[Likeliest | None]:
         """What the engine's knowledge of the logits tells about the rows of each task."""
         tasks = [task for task, _ in self.turns]
-        if not isinstance(self.session, DigestingSession):
+        if not self.digest:
             return [None] * len(tasks)
         shortcuts, sampled = [task.shortcut for task in tasks], [task.sampled for task in tasks]
-        return likeliest_of(shortcuts, logits, self.session.digest(), sampled)
+        return likeliest_of(shortcuts, logits, self.digest(), sampled)
 
 
 def run_tasks(
@@ -123,9 +149,30 @@ def run_tasks(
     for task in tasks:
         pool.add(task)
     results: dict[int, DecodingResult] = {}
-    while len(pool):
-        results.update((id(task), result) for task, result in pool.step())
+    with closing(pool):
+        while len(pool):
+            for task, result in pool.step():
+                if isinstance(result, Exception):
+                    raise result
+                results[id(task)] = result
     return [results[id(task)] for task in tasks]
+
+
+def _attempt(part: Callable[..., _Made], *arguments: Any) -> _Made | Exception:
+    """What a part of a task's work gives, or the error that it ends with."""
+    try:
+        return part(*arguments)
+    except Exception as error:
+        return error
+
+
+def _advance(task: DecodingTask, proposal: Proposal, offset: int) -> list[Row]:
+    return _shift_sources(task.advance(proposal), offset)
+
+
+def _all_on_host(proposals: Sequence[Proposal | Exception]) -> list[Proposal | Exception]:
+    brought = iter(on_host([each for each in proposals if not isinstance(each, Exception)]))
+    return [each if isinstance(each, Exception) else next(brought) for each in proposals]
 
 
 def _shift_sources(rows: list[Row], offset: int) -> list[Row]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sasayaki.alignment.levels import sound_levels
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
@@ -123,10 +124,18 @@ class Driver:
         """A window, encoded at its first use."""
         if window not in self._encoded:
             mel = np.asarray(self.recording.window(window))[None]
-            self._encoded[window] = self.decoder.inference.encode(mel)[0]
-            if window.end < self.recording.content_frames:
-                self.recording.ahead.begin(partial(self._prepare, window.end))
+            self.take(window, self.decoder.inference.encode(mel)[0])
         return self._encoded[window]
+
+    def missing(self, window: Window) -> npt.NDArray[np.float32] | None:
+        """The mel of a window (n_mels, window.context) that was not encoded yet; None for one that was."""
+        return None if window in self._encoded else self.recording.window(window)
+
+    def take(self, window: Window, features: AudioFeatures) -> None:
+        """Keep an encoded window, and begin the work on the next one."""
+        self._encoded[window] = features
+        if window.end < self.recording.content_frames:
+            self.recording.ahead.begin(partial(self._prepare, window.end))
 
     def forget(self) -> None:
         """Let go of the encoded windows."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -93,12 +93,13 @@ class Journal:
 
 def go_on(journal: Journal, run: Callable[[Place], Windows], begin: Place, *, channel: int | None) -> Windows:
     """The windows of a channel in a journal, then those that `run` gives from there on, each kept in the journal."""
-    place = begin
-    for window in journal.windows:
-        if window.channel == channel:
-            yield window
-            place = window.place
-    with closing(run(place)) as windows:
+    kept = [window for window in journal.windows if window.channel == channel]
+    return _go_on(journal, kept, run(kept[-1].place if kept else begin))
+
+
+def _go_on(journal: Journal, kept: Sequence[WindowResult], running: Windows) -> Windows:
+    yield from kept
+    with closing(running) as windows:
         for window in windows:
             journal.append(window)
             yield window
