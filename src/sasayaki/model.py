@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -268,7 +268,7 @@ class Whisper:
         begin: Callable[[Item, Callable[..., SegmentStream]], SegmentStream],
         *,
         n_windows: int = 8,
-    ) -> Iterator[tuple[Item, SegmentStream | Exception]]:
+    ) -> Generator[tuple[Item, SegmentStream | Exception], None, None]:
         """Iterators over the segments of many recordings, whose windows are decoded side by side.
 
         Args:

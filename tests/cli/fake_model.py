@@ -73,6 +73,7 @@ class FakeModel:
     dims: Any = field(default_factory=lambda: types.SimpleNamespace(n_mels=80))
     load_arguments: dict[str, Any] = field(default_factory=dict)
     n_loads: int = 0
+    n_windows: int = 0
     heard: list[str | bytes] = field(default_factory=list)
     options: list[TranscribeOptions] = field(default_factory=list)
     time_limits: list[float | None] = field(default_factory=list)
@@ -107,6 +108,18 @@ class FakeModel:
         options = options or TranscribeOptions()
         self.options.append(options)
         return running(self._segments(content, progress), options, is_detected=self.is_multilingual)
+
+    def stream_many(
+        self, items: Iterable[Any], begin: Callable[..., SegmentStream], *, n_windows: int
+    ) -> Generator[tuple[Any, SegmentStream | Exception], None, None]:
+        """Stands in for `Whisper.stream_many`; nothing is opened ahead."""
+        self.n_windows = n_windows
+        for item in items:
+            try:
+                found: SegmentStream | Exception = begin(item, self.stream)
+            except AudioError as error:
+                found = error
+            yield item, found
 
     def align(
         self,

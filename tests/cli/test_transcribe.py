@@ -14,6 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sasayaki.cli.loading import ModelOptions
@@ -25,6 +26,7 @@ from sasayaki.results import Segment
 from sasayaki.transcribe.stream import SegmentStream
 from sasayaki.writers import FORMATS, Output
 from tests.cli.fake_model import SEGMENTS, FakeModel, running, segment
+from tests.scripted_model import make_model, tone, wav
 
 Recording = Callable[..., str]
 
@@ -116,6 +118,42 @@ def test_one_model_serves_all_files(model: FakeModel, recording: Recording, caps
     assert model.n_loads == 1
     assert model.heard == ["a.mp3", "b.mp3"]
     assert capsys.readouterr().out == f"a.mp3:\n{LINES}b.mp3:\n{LINES}"
+
+
+def test_windows_of_several_recordings_are_decoded_side_by_side(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each gives what it would alone; what cannot be read, in front or in the middle, does not stop the others."""
+    files = {
+        f"{names[0]}.wav": wav(np.concatenate([tone(name, 20) for name in names]))
+        for names in (("low", "high"), ("middle",), ("top", "low", "middle"))
+    }
+    for name, content in files.items():
+        Path(name).write_bytes(content)
+    recording("broken.wav", "no sound")
+    options = ["--batch_size", "4", "--vad", "off", "--language", "en", "-f", "json"]
+    alone, model = make_model(), make_model()
+    monkeypatch.setattr("sasayaki.load_model", lambda *_, **__: alone)
+    for name in files:
+        assert main(["transcribe", name, *options, "-o", "alone"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("sasayaki.load_model", lambda *_, **__: model)
+    low, middle, top = files
+    assert main(["transcribe", low, "broken.wav", middle, top, *options, "-o", "together"]) == 2
+    out, err = capsys.readouterr()
+    assert [line for line in out.splitlines() if line.endswith(":")] == ["low.wav:", "middle.wav:", "top.wav:"]
+    assert [line for line in err.splitlines() if "error" in line] != []
+    assert "'broken.wav' cannot be read" in err
+    for path in Path("alone").iterdir():
+        assert (Path("together") / path.name).read_text() == path.read_text()
+    assert len(list(Path("together").iterdir())) == 3
+    assert max(len({row.audio.name for row in call.rows}) for call in model.inference.calls) == 4
+
+
+def test_windows_side_by_side_are_as_many_as_a_batch_has(model: FakeModel, recording: Recording) -> None:
+    for size in ("1", "6"):
+        assert main(["transcribe", recording("a.mp3"), recording("b.mp3"), "--batch_size", size]) == 0
+        assert model.n_windows == int(size)
 
 
 def test_recordings_of_the_same_name_do_not_overwrite_each_other(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -47,7 +47,7 @@ def _failed(outcome: Outcome) -> Outcome:
 
 def streams_side_by_side(
     pool: TaskPool, items: Iterable[Item], begin: Begin[Item], n_at_once: int
-) -> Iterator[tuple[Item, SegmentStream | Exception]]:
+) -> Generator[tuple[Item, SegmentStream | Exception], None, None]:
     """Transcribe recordings, `n_at_once` windows at a time; streams, or why there is none, in the order of the items.
 
     A recording is opened when there is room for its windows, and closed when the next stream is asked for. The error of

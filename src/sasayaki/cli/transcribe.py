@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from tyro.conf import FlagConversionOff, FlagCreatePairsOff, Positional, UseAppe
 from sasayaki.cli.console import for_each, note, one_line, say, worst
 from sasayaki.cli.inputs import check_files, check_input, expand, open_input
 from sasayaki.cli.outputs import ALL, Job, parse_formats, plan_jobs
-from sasayaki.cli.progress import progress_bar
+from sasayaki.cli.progress import Report, progress_bar
 from sasayaki.cli.transcribing import TranscribingCommand
 from sasayaki.errors import OptionError
 from sasayaki.options import TranscribeOptions, WriterOptions
@@ -21,7 +21,7 @@ from sasayaki.results import Segment
 from sasayaki.writers import Output, format_timestamp, prepare_folder, with_channel
 
 if TYPE_CHECKING:
-    from sasayaki.model import Whisper
+    from sasayaki.model import SegmentStream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +56,13 @@ class Transcribe(TranscribingCommand):
     segment. Until its files are written, a recording has a journal beside them (`.talk.sasayaki`)."""
 
     time_limit: float | None = None
-    """Seconds that a recording may take; the next one follows, and `--resume` goes on. None sets no limit."""
+    """Seconds that a recording may take, from its reading on; the next one follows, and `--resume` goes on. None sets
+    no limit."""
 
     writing: Annotated[WriterOptions, arg(name=""), FlagConversionOff] = field(default_factory=WriterOptions)
 
     def run(self) -> int:
-        """Transcribe all files with one model.
+        """Transcribe all files with one model; with `batch_size` above 1 the windows of neighbours side by side.
 
         Raises:
             SasayakiError: when nothing can be done at all: options, folder or model cannot be used.
@@ -85,13 +86,7 @@ class Transcribe(TranscribingCommand):
 
         codes.append(for_each(self._jobs(files), prepare, name=_file, debug=self.debug))
         if ready:
-            model = self.model.load()
-            has_titles = max(len(files), len(self.files)) > 1
-            codes.append(
-                for_each(
-                    ready, lambda job: self._transcribe(model, job, options, has_titles), name=_file, debug=self.debug
-                )
-            )
+            codes.append(self._transcribe(ready, options, has_titles=max(len(files), len(self.files)) > 1))
         return worst(*codes)
 
     def _jobs(self, files: Sequence[str]) -> list[Job]:
@@ -107,18 +102,33 @@ class Transcribe(TranscribingCommand):
                 note(f"{job.file}: its files are called {job.name}.*, as another recording has the same name")
         return jobs
 
-    def _transcribe(self, model: Whisper, job: Job, options: TranscribeOptions, has_title: bool) -> None:
+    def _transcribe(self, jobs: Sequence[Job], options: TranscribeOptions, *, has_titles: bool) -> int:
+        """Transcribe all with one model, `batch_size` windows at a time, and give the exit code."""
+
+        def begin(work: _Work, stream: Callable[..., SegmentStream]) -> SegmentStream:
+            return stream(
+                work.held.enter_context(open_input(work.job.file)),
+                progress=work.report if self.has_bar() else None,
+                time_limit=self.time_limit,
+                journal=work.job.journal,
+                options=options,
+            )
+
+        def write(running: tuple[_Work, SegmentStream | Exception]) -> None:
+            work, stream = running
+            with work.held:
+                if isinstance(stream, Exception):
+                    raise stream
+                work.show = work.held.enter_context(progress_bar(work.job.file, is_shown=self.has_bar()))
+                self._write(work.job, stream, has_titles)
+
+        works = map(_Work, jobs)
+        with closing(self.model.load().stream_many(works, begin, n_windows=options.batch_size)) as running:
+            return for_each(running, write, name=lambda each: each[0].job.file, debug=self.debug)
+
+    def _write(self, job: Job, stream: SegmentStream, has_title: bool) -> None:
         """Print the segments and write them to the files as they come."""
         with ExitStack() as held:
-            report = held.enter_context(progress_bar(job.file, is_shown=self.has_bar()))
-            source = held.enter_context(open_input(job.file))
-            stream = held.enter_context(
-                closing(
-                    model.stream(
-                        source, progress=report, time_limit=self.time_limit, journal=job.journal, options=options
-                    )
-                )
-            )
             outputs = [held.enter_context(Output.open(target, self.writing)) for target in job.targets]
             if self._prints and has_title:
                 say(f"{one_line(job.file)}:")
@@ -142,6 +152,26 @@ class Transcribe(TranscribingCommand):
         """Whether a progress bar is shown: not beside silence, unless it is asked for."""
         is_silent = self.verbose is None or self.quiet
         return super().has_bar() and (not is_silent or self.progress is True)
+
+
+@dataclass
+class _Work:
+    """A recording that is opened, maybe before it is its turn to be written.
+
+    Attributes:
+        job: the recording and its files.
+        held: what is open for it.
+        show: moves its progress bar, once there is one.
+    """
+
+    job: Job
+    held: ExitStack = field(default_factory=ExitStack)
+    show: Report | None = None
+
+    def report(self, done: float, total: float) -> None:
+        """Take in how far the transcription is."""
+        if self.show:
+            self.show(done, total)
 
 
 def _print(segment: Segment) -> None:
