@@ -70,9 +70,8 @@ class Shortcut:
         self._does = (rules.max_initial_index, rules.write_until, n_candidate, is_text.tobytes())
         self._eot, self._begin = tokenizer.eot, tokenizer.timestamp_begin
         self._n_candidate = n_candidate
-        self._is_text = is_text
+        self._is_text = is_text.tobytes()
         self._suppressed = np.flatnonzero(~is_text[: self._begin])
-        self._times = np.arange(self._begin, len(is_text), dtype=np.int32)
 
     def __eq__(self, other: object) -> bool:
         """Whether they do the same, for whatever tokenizers they were made."""
@@ -109,41 +108,64 @@ class Shortcut:
             sampled: what each row has sampled so far.
         """
         last, norms = logits[:, -1], digest.norms[:, -1]
-        tokens, values = digest.tokens[:, -1], digest.logits[:, -1]
-        n_vocab, begin = logits.shape[-1], self._begin
-        allowed = [self._rules.allowed(each, n_vocab) for each in sampled]
-        others, first, stop = np.array(allowed, np.int32).T[:, :, None]
+        times = np.exp(last[:, self._begin :] - norms[:, None])
+        banned = np.exp(last[:, self._suppressed] - norms[:, None]).sum(axis=1)
+        known = (array.tolist() for array in (digest.tokens[:, -1], digest.logits[:, -1], norms, banned))
+        rows = [self._row(*row) for row in zip(sampled, last, times, *known, strict=True)]
+        tokens, values, kept, is_sure = (np.array(part) for part in zip(*rows, strict=True))
+        left = norms + kept.astype(np.float32)
+        return Likeliest(tokens, values.astype(np.float32), left, norms, is_sure)
 
-        probs = np.exp(last[:, begin:] - norms[:, None])
-        inside = np.array([row[a.first - begin : a.stop - begin].sum() for row, a in zip(probs, allowed, strict=True)])
-        is_text = self._is_text[tokens] & (tokens >= others)
-        is_time = (tokens >= first) & (tokens < stop)
-        best_text = np.where(is_text, values, -math.inf).max(axis=1)
-        has_text = np.exp(best_text - norms) >= inside  # else rule 5 of the timestamps takes it away
+    def _row(
+        self,
+        sampled: tuple[int, ...],
+        logits: Floats,
+        times: Floats,
+        tokens: list[int],
+        values: list[float],
+        norm: float,
+        banned: float,
+    ) -> tuple[list[int], list[float], float, bool]:
+        """Tokens and logits of the candidates of a row, logarithm of what is left of it, and whether all this is so.
 
-        left = np.where(is_time | (is_text & has_text[:, None]), values, np.float32(-math.inf))
-        order = np.lexsort((tokens, -left))[:, : self._n_candidate]  # among equals, the lowest token first
-        lines = np.arange(len(left))[:, None]
-        found = left[lines, order]
-        kept, is_exact = self._kept(last, norms, others[:, 0], has_text, inside, probs.sum(axis=1) - inside)
-        may_end = [not self._rules.must_write(each) for each in sampled]
-        is_sure = is_exact & (found[:, -1] > values[:, -1]) & np.isfinite(norms) & may_end
-        return Likeliest(tokens[lines, order], found, norms + kept, norms, is_sure)
+        In Python, as few numbers are looked at: most calls of NumPy would take longer than all that is done here.
 
-    def _kept(
-        self, logits: Floats, norms: Floats, others: Ints, has_text: Bools, inside: Floats, outside: Floats
-    ) -> tuple[Floats, Bools]:
-        """Logarithm of the probability that the filters leave each row, (n_batch,), and whether it is exact.
-
-        `inside` and `outside` are the probabilities of the timestamps that are and are not allowed.
+        Args:
+            sampled: what the row has sampled so far.
+            logits: of the row, (n_vocab,).
+            times: probabilities of the timestamps.
+            tokens: the likeliest tokens.
+            values: their logits.
+            norm: log-sum-exp of its logits.
+            banned: probability of the suppressed tokens.
         """
-        gone = outside + np.exp(logits[:, self._suppressed] - norms[:, None]).sum(axis=1)
-        is_open = has_text & (others == 0)
-        if is_open.all():
-            return np.log1p(-gone), gone < _MOST_GONE
-        end = np.where(has_text, np.exp(logits[:, self._eot] - norms), np.float32(0))
-        kept: Floats = np.where(is_open, np.log1p(-gone), np.log(inside + end))
-        return kept, np.where(is_open, gone < _MOST_GONE, inside > _LEAST_LEFT)
+        unknown = [0] * self._n_candidate, [-math.inf] * self._n_candidate, 0.0, False
+        if not math.isfinite(norm) or self._rules.must_write(sampled):
+            return unknown
+        others, first, stop = self._rules.allowed(sampled, len(logits))
+        inside = float(times[first - self._begin : stop - self._begin].sum())
+        found: list[tuple[float, int]] = []
+        has_text: bool | None = None
+        for token, value in zip(tokens, values, strict=True):
+            if len(found) >= self._n_candidate and -value > found[-1][0]:
+                break  # nor is a likelier text to come
+            if self._is_text[token] and token >= others:
+                if has_text is None:  # rule 5 of the timestamps may take text away
+                    has_text = math.exp(value - norm) >= inside
+                if has_text:
+                    found.append((-value, token))
+            elif first <= token < stop:
+                found.append((-value, token))
+        found = sorted(found)[: self._n_candidate]  # among equals, the lowest token first
+        if len(found) < self._n_candidate or -found[-1][0] <= values[-1]:
+            return unknown
+        gone = banned + float(times.sum()) - inside
+        if has_text and not others:
+            kept, is_exact = math.log1p(-min(gone, _MOST_GONE)), gone < _MOST_GONE
+        else:
+            end = math.exp(float(logits[self._eot]) - norm) if has_text else 0.0
+            kept, is_exact = math.log(max(inside + end, _LEAST_LEFT)), inside > _LEAST_LEFT
+        return [token for _, token in found], [-value for value, _ in found], kept, is_exact
 
 
 def likeliest_of(
