@@ -350,6 +350,7 @@ def test_wrong_changes_of_the_search_are_refused(wrong: dict[str, object], names
         {"short_context": "yes"},
         {"batch_size": 0},
         {"batch_size": 2.5},
+        {"batch_size": "many"},
         {"batch_size": 1025},
         {"coverage_guard": None},
         {"vad": "on"},

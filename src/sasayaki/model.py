@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio import AudioSource
 from sasayaki.batching.many import outcomes, streams_side_by_side
 from sasayaki.batching.recording import cuts_side_by_side
+from sasayaki.batching.size import suitable_batch_size
 from sasayaki.checkpoints.catalog import ALIASES, MODEL_NAMES
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.checkpoints.once import LoadOnce
@@ -28,10 +30,11 @@ from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.errors import AudioError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
+from sasayaki.inference.memory import free_memory
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
 from sasayaki.option_values import parse_languages
-from sasayaki.options import DecodingOptions, TranscribeOptions, override
+from sasayaki.options import AUTO, DecodingOptions, TranscribeOptions, override
 from sasayaki.records import to_plain
 from sasayaki.results import Alignment, DecodingResult, Outcome, Transcription
 from sasayaki.text.tokenizer import Tokenizer
@@ -228,7 +231,7 @@ class Whisper:
         self,
         sources: Iterable[AudioSource],
         *,
-        n_windows: int = 8,
+        n_windows: int | None = None,
         cancel: Cancel | None = None,
         time_limit: float | None = None,
         options: TranscribeOptions | None = None,
@@ -239,7 +242,7 @@ class Whisper:
         Args:
             sources: paths, or whatever else `transcribe` takes; read as they are needed.
             n_windows: windows that are decoded together: one of each recording, or several of its cuts where
-                `batch_size` is more than 1.
+                `batch_size` is more than 1. None takes what `batch_size="auto"` would.
             cancel: asked before each step of the decoder; True ends it all.
             time_limit: seconds that each recording may take, from its reading on, while others go on beside it; None
                 sets no limit.
@@ -260,6 +263,8 @@ class Whisper:
             return stream(source, cancel=cancel, time_limit=time_limit, options=settled)
 
         Stop(cancel, time_limit)
+        if n_windows is None:
+            n_windows = self.batch_size(replace(settled, batch_size=AUTO))
         return outcomes(self.stream_many(sources, begin, n_windows=n_windows))
 
     def stream_many(
@@ -293,6 +298,16 @@ class Whisper:
             return begin(item, beside.stream)
 
         return streams_side_by_side(TaskPool(self.inference), items, open_one, n_windows)
+
+    def batch_size(self, options: TranscribeOptions) -> int:
+        """How many windows are decoded side by side with these options; `auto` is settled by the memory that is free.
+
+        Up to 8, as long as there are no more than 20 hypotheses in all: a larger batch is no faster on a processor.
+        Half of the memory that is free now must be enough for them.
+        """
+        if isinstance(options.batch_size, int):
+            return options.batch_size
+        return suitable_batch_size(self.inference, options.beam_size or 1, free_memory(self.device))
 
     def align(
         self,
@@ -341,8 +356,12 @@ class Whisper:
             tracer=self._tracer(trace),
             model={"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)},
             heads=self._heads(),
-            plan=self._plan or (one_after_the_other if options.batch_size == 1 else cuts_side_by_side),
+            plan=self._plan or self._alone(options),
         )
+
+    def _alone(self, options: TranscribeOptions) -> Plan:
+        """How a recording is gone through that has no others beside it."""
+        return partial(cuts_side_by_side, self.batch_size(options)) if options.cuts_recordings else one_after_the_other
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
         settled = override(options or TranscribeOptions(), overrides)

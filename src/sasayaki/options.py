@@ -40,6 +40,9 @@ MAX_HYPOTHESES = 10_000
 MAX_BATCH = 1024
 """Most windows side by side."""
 
+AUTO = "auto"
+"""The `batch_size` that is settled by the number of beams and by the memory that is free."""
+
 CHANNELS = ("mix", "split")
 BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
@@ -357,9 +360,10 @@ class TranscribeOptions(WindowOptions):
     """What finds voice activity: `silero`, a small network; `energy`, how loud the audio is; `auto` for Silero where
     its weights are installed, else energy; `off` does without."""
 
-    batch_size: int = 1
+    batch_size: int | str = 1
     """Windows that are decoded side by side. More than 1 cuts a recording at silences into windows of at most 30 s,
-    which is faster; what is said before a cut is not told behind it."""
+    which is faster; what is said before a cut is not told behind it. `auto` is 2 to 8, by the number of beams and the
+    memory that is free; the text does not depend on it."""
 
     short_context: bool = False
     """Whether the last window of a recording or clip, if it is short, is encoded without most of the silence behind it.
@@ -404,7 +408,7 @@ class TranscribeOptions(WindowOptions):
             check_flag(name, getattr(self, name))
         self._keep("initial_prompt", text_or_tokens("initial_prompt", self.initial_prompt))
         self._check_voice()
-        check_whole_number("batch_size", self.batch_size, least=1, most=MAX_BATCH)
+        self._check_batch()
         check_choice("channels", self.channels, CHANNELS)
         self._check_words()
         clips = parse_clip_timestamps(self.clip_timestamps)
@@ -412,9 +416,22 @@ class TranscribeOptions(WindowOptions):
             self._keep("clip_timestamps", clips)
 
     @property
+    def cuts_recordings(self) -> bool:
+        """Whether windows are cut at silences, for a batch, and do not follow from one another."""
+        return self.batch_size != 1
+
+    @property
     def listens(self) -> bool:
         """Whether voice activity is looked for."""
         return self.vad != "off" and not self.compat
+
+    def _check_batch(self) -> None:
+        given = self.batch_size
+        if isinstance(given, str):
+            if given == AUTO:
+                return
+            self._keep("batch_size", int(given) if given.isdecimal() else given)
+        check_whole_number("batch_size", self.batch_size, least=1, most=MAX_BATCH)
 
     def _check_words(self) -> None:
         for name in ("prepend_punctuations", "append_punctuations"):

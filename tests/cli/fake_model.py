@@ -109,6 +109,10 @@ class FakeModel:
         self.options.append(options)
         return running(self._segments(content, progress), options, is_detected=self.is_multilingual)
 
+    def batch_size(self, options: TranscribeOptions) -> int:
+        """Stands in for `Whisper.batch_size`."""
+        return 5 if isinstance(options.batch_size, str) else options.batch_size
+
     def stream_many(
         self, items: Iterable[Any], begin: Callable[..., SegmentStream], *, n_windows: int
     ) -> Generator[tuple[Any, SegmentStream | Exception], None, None]:

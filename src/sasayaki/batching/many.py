@@ -151,6 +151,6 @@ class _Many(Generic[Item]):
 
 def _lanes_of(driver: Driver, work: Assignment, place: Place) -> list[Lane]:
     """A lane for each cut of a recording, or one for all of it."""
-    if work.options.batch_size > 1:
+    if work.options.cuts_recordings:
         return clip_lanes(driver, work, place)
     return [Lane(driver, transcribe_recording(work, place))]

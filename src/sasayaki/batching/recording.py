@@ -17,11 +17,11 @@ from sasayaki.transcribe.requests import Place, Windows
 from sasayaki.vad.find import cut_at_silences, find_speech
 
 
-def cuts_side_by_side(driver: Driver, work: Assignment, place: Place) -> Windows:
-    """Transcribe the rest of a recording, `batch_size` of its cuts at a time; windows come in the order of time."""
+def cuts_side_by_side(n_at_once: int, driver: Driver, work: Assignment, place: Place) -> Windows:
+    """Transcribe the rest of a recording, some of its cuts at a time; windows come in the order of time."""
     lanes = clip_lanes(driver, work, place)
     pool = TaskPool(driver.decoder.inference)
-    with closing(Lanes(pool, iter(lanes), work.options.batch_size).run()) as found:
+    with closing(Lanes(pool, iter(lanes), n_at_once).run()) as found:
         yield from in_order(found, lanes, first_id=place.n_segment)
 
 

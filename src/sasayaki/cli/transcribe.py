@@ -123,7 +123,8 @@ class Transcribe(TranscribingCommand):
                 self._write(work.job, stream, has_titles)
 
         works = map(_Work, jobs)
-        with closing(self.model.load().stream_many(works, begin, n_windows=options.batch_size)) as running:
+        model = self.model.load()
+        with closing(model.stream_many(works, begin, n_windows=model.batch_size(options))) as running:
             return for_each(running, write, name=lambda each: each[0].job.file, debug=self.debug)
 
     def _write(self, job: Job, stream: SegmentStream, has_title: bool) -> None:

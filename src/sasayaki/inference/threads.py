@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-ROOT = Path("/")
+from sasayaki.inference.control_groups import ROOT, group_folders, read_text
 
 
 def limited_threads(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> int | None:
@@ -45,8 +44,19 @@ def _from_environment(environment: Mapping[str, str]) -> int | None:
 
 
 def _from_groups(root: Path) -> int | None:
-    quotas = [quota for mount in _mounts(root) for quota in mount.quotas(root)]
+    quotas = [quota for folder in group_folders("cpu", root) for quota in _quotas(folder)]
     return max(1, int(min(quotas) + 0.5)) if quotas else None
+
+
+def _quotas(folder: Path) -> Iterator[float]:
+    """Processors' worth of time that a control group may use, if it is limited."""
+    limits = read_text(folder / "cpu.max").split()
+    if not limits:
+        limits = [read_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period")]
+    with suppress(ValueError, ZeroDivisionError):
+        quota = int(limits[0]) / int(limits[1])
+        if quota > 0:
+            yield quota
 
 
 def _n_cores(root: Path, processors: Collection[int]) -> int:
@@ -54,69 +64,5 @@ def _n_cores(root: Path, processors: Collection[int]) -> int:
     cores = set()
     for processor in processors:
         path = root / f"sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list"
-        cores.add(_read(path) or str(processor))
+        cores.add(read_text(path) or str(processor))
     return len(cores)
-
-
-@dataclass(frozen=True, slots=True)
-class _Mount:
-    """Where a hierarchy of control groups is mounted, and which of its groups this process is in.
-
-    Attributes:
-        point: folder.
-        top: group that the folder shows.
-        group: of this process.
-    """
-
-    point: PurePosixPath
-    top: PurePosixPath
-    group: PurePosixPath
-
-    def quotas(self, root: Path) -> Iterator[float]:
-        """Processors' worth of time that the group and each one above it may use, where it is limited."""
-        inside = self.group.relative_to(self.top) if self.group.is_relative_to(self.top) else PurePosixPath()
-        folder = root / self.point.relative_to("/")
-        for part in (None, *inside.parts):
-            folder = folder / part if part else folder
-            limits = _read(folder / "cpu.max").split()
-            if not limits:
-                limits = [_read(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period")]
-            with suppress(ValueError, ZeroDivisionError):
-                quota = int(limits[0]) / int(limits[1])
-                if quota > 0:
-                    yield quota
-
-
-def _mounts(root: Path) -> Iterator[_Mount]:
-    """The hierarchies that may limit processor time."""
-    groups = dict(_groups(root))
-    for line in _read(root / "proc/self/mountinfo").splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
-        if len(fields) < 5 or len(kind) < 3:
-            continue
-        is_v1 = kind[0] == "cgroup" and "cpu" in kind[2].split(",")
-        group = groups.get("cpu" if is_v1 else "")
-        if group and (is_v1 or kind[0] == "cgroup2"):
-            yield _Mount(PurePosixPath(_plain(fields[4])), PurePosixPath(_plain(fields[3])), PurePosixPath(group))
-
-
-def _groups(root: Path) -> Iterator[tuple[str, str]]:
-    """This process's group by controller; the name of version 2 is empty (see cgroups(7), /proc/pid/cgroup)."""
-    for line in _read(root / "proc/self/cgroup").splitlines():
-        controllers, _, group = line.partition(":")[2].partition(":")
-        for controller in controllers.split(","):
-            yield controller, group
-
-
-def _plain(name: str) -> str:
-    """A path of mountinfo without its escaped spaces."""
-    return name.replace("\\040", " ")
-
-
-def _read(path: Path) -> str:
-    """The text of a file, empty where it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
