@@ -4,13 +4,13 @@
     accuracy.py MANIFEST --engine whisper --models base.pt --settings default --out theirs.jsonl
     accuracy.py MANIFEST --score ours.jsonl theirs.jsonl
     accuracy.py MANIFEST --languages others --detect --settings default --out ours.jsonl
-    accuracy.py MANIFEST --languages others --score ours.jsonl theirs.jsonl
+    accuracy.py MANIFEST --languages others --score ours.jsonl tests/golden/*_base.json
 
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The labelled recordings of
 the languages are transcribed, one JSON line each; what a file holds already is not done again. `others` are all
-languages but English; with `--detect` no engine is told the language. `--score` prints a table, of characters for
-languages that are written without spaces, else of words. It uses openai/whisper's text normalisers, so it needs the
-packages openai-whisper and RapidFuzz, as `--engine whisper` does.
+languages but English; with `--detect` no engine is told the language. `--score` prints a table of such lines, and of
+golden files, in characters for languages that are written without spaces, else in words. It uses openai/whisper's text
+normalisers, so it needs the packages openai-whisper and RapidFuzz, as `--engine whisper` does.
 """
 
 from __future__ import annotations
@@ -117,6 +117,20 @@ def transcribe_all(arguments: argparse.Namespace) -> None:
                 print(json.dumps(line, ensure_ascii=False), file=out, flush=True)
 
 
+def read_answers(path: Path) -> Iterator[dict[str, str]]:
+    """Lines of `--out`, or openai/whisper's answers with 5 beams at temperature 0 of a golden file."""
+    if path.suffix == ".jsonl":
+        yield from map(json.loads, path.read_text("utf-8").splitlines())
+        return
+    golden = json.loads(path.read_text("utf-8"))
+    line = {"engine": "openai/whisper float32", "model": golden["model"], "setting": "golden"}
+    for clip in golden["clips"]:
+        if clip["job"] == "long-beam5":
+            yield {**line, "file": clip["name"], "text": clip["text"]}
+        elif clip["job"] == "decode" and clip["seconds"] <= 30:
+            yield {**line, "file": clip["name"], "text": clip["results"]["beam5"]["text"]}
+
+
 @cache
 def normalisers() -> tuple[Callable[[str], str], Callable[[str], str]]:
     """For English, and for all other languages."""
@@ -141,7 +155,7 @@ def score(arguments: argparse.Namespace) -> None:
     references = {row["file"]: row for row in labelled(arguments.manifest, arguments.languages)}
     answers: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
     for path in arguments.score:
-        for line in map(json.loads, path.read_text("utf-8").splitlines()):
+        for line in read_answers(path):
             if line["file"] in references:
                 answers[line["model"], line["setting"], line["engine"]][line["file"]] = line["text"]
     common = set.intersection(*(set(texts) for texts in answers.values()))
