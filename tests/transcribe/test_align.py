@@ -12,20 +12,25 @@ from hypothesis import strategies as st
 
 from sasayaki import BackendError, OptionError, StoppedError
 from sasayaki.alignment.heads import AlignmentHeads
+from sasayaki.alignment.word_groups import WordGroup
 from sasayaki.results import AlignedWord, Alignment
 from sasayaki.transcribe import start
-from sasayaki.transcribe.align import Aligned, AlignmentWork, Text, align_window, not_found, said_words
+from sasayaki.transcribe.align import Aligned, AlignmentWork, Text, align_window, not_found, said_words, wrong_words
 from sasayaki.transcribe.requests import Asking, Attend, Hear, Score, Window
 from tests.fakes import byte_tokenizer, one_hot, text
 from tests.scripted_model import make_english_model, make_model, tone
 
-LIKELY, UNLIKELY = -0.1, -8.0
+LIKELY, UNLIKELY, WRONG = -0.1, -8.0, -14.0
 
 
 class Recording:
-    """A recording in which some words of a text sound, each for a third of a second, at known times."""
+    """A recording in which some words of a text sound, each for a third of a second, at known times.
+
+    A wrong word that is in the context makes the next one as unlikely as it is.
+    """
 
     def __init__(self, said: str, sounds: Sequence[float | None], content_frames: int, n_text_ctx: int = 448) -> None:
+        self.wrong: set[str] = set()
         self.work = AlignmentWork(
             Text.of(said, byte_tokenizer()), content_frames, n_text_ctx, AlignmentHeads(((0, 0),), (0.04,))
         )
@@ -58,13 +63,13 @@ class Recording:
             None if at is None or not begin - 0.02 <= at <= window.end / 100 - 0.3 else at - begin
             for at in self.sounds[first:]
         ]
+        if not isinstance(request, Hear) and self.wrong:
+            fed = byte_tokenizer().decode(request.tokens).split()
+            places = [place for place, group in enumerate(groups) if group.text.strip() in fed]
+            groups, heard = tuple(groups[place] for place in places), [heard[place] for place in places]
         if isinstance(request, Score):
             self.windows.append((window.start, window.end))
-            values = [
-                LIKELY if at is not None else UNLIKELY
-                for group, at in zip(groups, heard, strict=True)
-                for _ in group.tokens
-            ]
+            values = self._logprobs(groups, heard)
             return np.array(values[: len(request.tokens) - request.begin])
         if isinstance(request, Hear):
             levels = np.zeros(window.n_frames)
@@ -83,6 +88,14 @@ class Recording:
                 row += 1
         return weights
 
+    def _logprobs(self, groups: Sequence[WordGroup], heard: Sequence[float | None]) -> list[float]:
+        values: list[float] = []
+        for place, (group, at) in enumerate(zip(groups, heard, strict=True)):
+            beside = {each.text.strip() for each in groups[max(0, place - 1) : place + 1]}
+            likely = LIKELY if at is not None else UNLIKELY
+            values += [WRONG if beside & self.wrong else likely] * len(group.tokens)
+        return values
+
 
 def test_words_are_found_over_several_windows() -> None:
     sounds = [1.0 + 5 * number for number in range(16)]
@@ -100,6 +113,18 @@ def test_words_that_are_not_said_have_no_times_and_the_others_keep_theirs() -> N
     assert [word.is_aligned for word in words] == [at is not None for at in sounds]
     assert [word.start for word in words if word.is_aligned] == pytest.approx([1, 2, 3, 4, 5, 6], abs=0.05)
     assert words[3].probability == pytest.approx(np.exp(UNLIKELY))
+
+
+def test_a_wrong_word_is_marked_and_what_stands_behind_it_is_judged_without_it() -> None:
+    sounds = [1.0, 2.0, None, 3.0, 4.0, None, 5.0, 6.0]
+    recording = Recording("aaaa bbbb x cccc dddd y eeee ffff", sounds, 800)
+    assert all(word.is_aligned for word in recording.align())
+    recording.wrong = {"x", "y"}
+    words = recording.align()
+    assert [word.is_aligned for word in words] == [at is not None for at in sounds]
+    assert [word.start for word in words if word.is_aligned] == pytest.approx([1, 2, 3, 4, 5, 6], abs=0.05)
+    assert words[2].probability == pytest.approx(np.exp(WRONG))
+    assert words[3].probability == pytest.approx(np.exp(LIKELY))
 
 
 def test_speech_before_the_text_is_passed_over_in_half_windows() -> None:
@@ -127,6 +152,17 @@ def test_an_unlikely_word_among_likely_ones_is_said() -> None:
     assert said_words([sure, sure, odd, wrong]) == [True, True, False, False]
     assert said_words([odd, wrong]) == [False, False]
     assert said_words([]) == []
+
+
+def test_wrong_words_are_between_words_that_are_said() -> None:
+    sure, impossible, half = np.full(2, LIKELY), np.array([WRONG]), np.array([LIKELY, WRONG])
+    assert wrong_words([sure, impossible, sure]) == {1}
+    assert wrong_words([sure, half, sure]) == {1}
+    assert wrong_words([impossible, sure, sure]) == {0}
+    assert wrong_words([sure, impossible, impossible, impossible, sure, sure, sure, sure]) == {1, 3}
+    assert wrong_words([sure, sure, impossible, impossible]) == set()
+    assert wrong_words([sure, np.zeros(0), sure]) == set()
+    assert wrong_words([]) == set()
 
 
 @given(

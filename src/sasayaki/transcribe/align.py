@@ -30,6 +30,9 @@ _SAID_LOGPROB = -2.5
 _SWITCH_COST = 3.0
 """What it costs to begin or end a run of words that are not said, in nats."""
 
+_WRONG_LOGPROB = -10.0
+"""A word with a token below this is not what is said there: words that are said stay above it, wrong ones below."""
+
 _UNSURE_SECONDS = 0.5
 """Words that end so near the end of a window may go on, or belong behind it: the next window tells."""
 
@@ -142,25 +145,69 @@ class _Found:
 
 
 def _look_for(work: AlignmentWork, window: Window, groups: Sequence[WordGroup]) -> Asking[_Found]:
-    tokenizer = work.text.tokenizer
-    initial = tokenizer.sot_sequence_including_notimestamps
-    tokens = (*initial, *(token for group in groups for token in group.tokens))
-    logprobs = yield Score(window, tokens, begin=len(initial))
-    borders = list(pairwise(accumulate((len(group.tokens) for group in groups), initial=0)))
-    of_words = [logprobs[a + group.n_before : b - group.n_after] for (a, b), group in zip(borders, groups, strict=True)]
-    probabilities = [float(np.exp(each).mean()) for each in of_words]
-    said = said_words(of_words)
+    scores = yield from _score(work, window, groups)
+    probabilities = [float(np.exp(each).mean()) for each in scores]
+    places = list(range(len(groups)))
+    wrong = wrong_words(scores)
+    if wrong:  # what stands behind a wrong word is judged without it
+        places = [place for place in places if place not in wrong]
+        scores = yield from _score(work, window, [groups[place] for place in places])
+    for place, each in zip(places, scores, strict=True):
+        probabilities[place] = float(np.exp(each).mean())
+    said = [place for place, is_said in zip(places, said_words(scores), strict=True) if is_said]
     times: list[WordTime | None] = [None] * len(groups)
-    if any(said):
-        places = [place for place, is_said in enumerate(said) if is_said]
-        weights = yield Attend(window, (*tokens, tokenizer.eot), work.heads.pairs)
-        levels = yield Hear(window)
-        rows = [row for place in places for row in range(*borders[place])]
-        chosen = weights[:, [len(initial) - 1 + row for row in (*rows, rows[-1] + 1)]]
-        found = time_words([groups[place] for place in places], chosen, work.heads.lags, levels)
-        for place, time in zip(places, found, strict=True):
+    if said:
+        found = yield from _times(work, window, [groups[place] for place in places], [places.index(p) for p in said])
+        for place, time in zip(said, found, strict=True):
             times[place] = time
     return _Found(times, probabilities)
+
+
+def _score(work: AlignmentWork, window: Window, groups: Sequence[WordGroup]) -> Asking[list[npt.NDArray[np.float64]]]:
+    """Log-probabilities of the tokens of each word, without its punctuation."""
+    initial = work.text.tokenizer.sot_sequence_including_notimestamps
+    tokens = (*initial, *(token for group in groups for token in group.tokens))
+    logprobs = yield Score(window, tokens, begin=len(initial))
+    return [
+        logprobs[first + group.n_before : end - group.n_after]
+        for (first, end), group in zip(_borders(groups), groups, strict=True)
+    ]
+
+
+def _times(
+    work: AlignmentWork, window: Window, groups: Sequence[WordGroup], said: Sequence[int]
+) -> Asking[list[WordTime]]:
+    """Times of those of the words that are said."""
+    tokenizer = work.text.tokenizer
+    initial = tokenizer.sot_sequence_including_notimestamps
+    tokens = (*initial, *(token for group in groups for token in group.tokens), tokenizer.eot)
+    weights = yield Attend(window, tokens, work.heads.pairs)
+    levels = yield Hear(window)
+    borders = _borders(groups)
+    rows = [row for place in said for row in range(*borders[place])]
+    chosen = weights[:, [len(initial) - 1 + row for row in (*rows, rows[-1] + 1)]]
+    return time_words([groups[place] for place in said], chosen, work.heads.lags, levels)
+
+
+def _borders(groups: Sequence[WordGroup]) -> list[tuple[int, int]]:
+    """First token of each word, and the one behind its last."""
+    return list(pairwise(accumulate((len(group.tokens) for group in groups), initial=0)))
+
+
+def wrong_words(logprobs: Sequence[npt.NDArray[np.float64]]) -> set[int]:
+    """Which words are surely not what is said between words that are.
+
+    Behind such a word the next one is unlikely, too, so of several in a row every other is named.
+
+    Args:
+        logprobs: of the tokens of each word, given the audio and all words before.
+    """
+    last = max((place for place, is_said in enumerate(said_words(logprobs)) if is_said), default=0)
+    wrong: set[int] = set()
+    for place, each in enumerate(logprobs[:last]):
+        if place - 1 not in wrong and np.min(each, initial=0.0) < _WRONG_LOGPROB:
+            wrong.add(place)
+    return wrong
 
 
 def said_words(logprobs: Sequence[npt.NDArray[np.float64]]) -> list[bool]:
