@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sasayaki.audio.load import AudioSource, EncodedAudio, decode_blocks, decode_channels, is_encoded
 from sasayaki.audio.waveform import Waveform, as_waveform
 
-_IN_MEMORY = 32 * 2**20  # bytes, 17 minutes
+_IN_MEMORY = 4 * 2**20  # bytes, 2 minutes
 
 
 class Samples(Protocol):
