@@ -231,6 +231,25 @@ def test_a_real_repetition_that_looks_like_a_loop_is_heard_in_halves(monkeypatch
     assert first.size == second.seek == pytest.approx(600, abs=100)
 
 
+@pytest.mark.parametrize(
+    ("half", "is_kept"), [(" Seven, seven.", True), (" seven, even seven", False), (" you", False)]
+)
+def test_a_half_that_says_what_the_whole_repeats_is_no_guess(
+    monkeypatch: pytest.MonkeyPatch, half: str, is_kept: bool
+) -> None:
+    """*Two* said ten times was *Do, do* as a whole and *Do, do, do.* in its halves, which were rejected as guesses."""
+
+    def answer(question: Any) -> Any:
+        if question.size > 700:
+            return result((ts(0), *text(" seven seven"), ts(12)), **LOOP)
+        return result((ts(0), *text(half), ts(5)), no_speech_prob=0.7, avg_logprob=-0.9)
+
+    voiced(monkeypatch, (0, 12))
+    _, (window,) = transcribed(answer, 1200, temperature=0.0, **GUARDED)
+    assert [s.text for s in window.segments] == [half, half] * is_kept
+    assert not any(s.rejected for s in window.segments)
+
+
 def test_halves_are_halved_again_as_long_as_they_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     voiced(monkeypatch, (0, 4))
     decoder, (window,) = transcribed(repeating(0, **LOOP), 400, temperature=0.0, **GUARDED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
@@ -11,6 +12,7 @@ from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.coverage import MIN_BARE_SPEECH, Gap, find_gaps, frames_of, guard_options, is_better
 from sasayaki.transcribe.evidence import UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
 from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
+from sasayaki.transcribe.repetition import words_of
 from sasayaki.transcribe.requests import Asking, Decode, Window
 from sasayaki.transcribe.segments import make_segments, read_window, within_speech
 from sasayaki.transcribe.word_times import Timing, time_window
@@ -80,21 +82,30 @@ def guard(
 
 
 def _decode_gap(
-    work: Assignment, gap: Gap, voice: Voice, language: str, n_halvings: int = MAX_HALVINGS
+    work: Assignment,
+    gap: Gap,
+    voice: Voice,
+    language: str,
+    n_halvings: int = MAX_HALVINGS,
+    repeated: frozenset[str] = frozenset(),
 ) -> Asking[Guarded]:
-    """Segments of a gap decoded on its own, or of its halves when it repeats itself; none when nothing passes."""
+    """Segments of a gap decoded on its own, or of its halves when it repeats itself; none when nothing passes.
+
+    The halves of a stretch that repeats itself are told its words, `repeated`: a text of the same is no guess.
+    """
     window, options = _window(gap, voice), work.options
     result: DecodingResult = yield Decode(window, guard_options(options, language))
     failed = failed_checks(result, options, voice.within(gap.start, gap.end))
     if not failed and _is_sure(result, gap, voice):
-        segments = yield from _gap_segments(work, gap, voice, result)
+        is_agreed = words_of(result.text) == repeated
+        segments = yield from _gap_segments(work, gap, voice, result, is_agreed=is_agreed)
         return Guarded(segments, n_decodes=1)
     if REPETITIVE.isdisjoint(failed) or not n_halvings or gap.end - gap.start < 2 * MIN_HALF:
         return Guarded(n_decodes=1)
     middle = voice.quietest(gap.start, gap.end)
     found = Guarded(n_decodes=1)
     for half in (replace(gap, end=middle), replace(gap, start=middle)):
-        found += yield from _decode_gap(work, half, voice, language, n_halvings - 1)
+        found += yield from _decode_gap(work, half, voice, language, n_halvings - 1, words_of(result.text))
     return found
 
 
@@ -118,13 +129,17 @@ def _window(gap: Gap, voice: Voice) -> Window:
     return Window(start, end, ends_in_silence=_is_short(gap, voice))
 
 
-def _gap_segments(work: Assignment, gap: Gap, voice: Voice, result: DecodingResult) -> Asking[tuple[Segment, ...]]:
-    """Segments of a result that passes the thresholds; those that nobody said are left out."""
+def _gap_segments(
+    work: Assignment, gap: Gap, voice: Voice, result: DecodingResult, *, is_agreed: bool
+) -> Asking[tuple[Segment, ...]]:
+    """Segments of a result that passes the thresholds; those that nobody said are left out, guesses if not agreed."""
     window, options, tokenizer = _window(gap, voice), work.options, work.tokenizer
     kept = Fallback(result, (make_attempt(result, ()),))
     split = read_window(result, window, options, timestamp_begin=tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
-    segments, _ = judge(found, kept, voice, options)
+    segments, rejected = judge(found, kept, voice, options)
+    if is_agreed and all(each.rejected == "guess" for each in rejected):
+        segments = tuple(replace(each, rejected="") for each in sorted((*segments, *rejected), key=attrgetter("start")))
     if options.word_timestamps:
         plain = Timing(segments, window.end, gap.start)
         timing = yield from time_window(work, window, result, split.spans, plain, voice)

@@ -46,7 +46,7 @@ def n_turns(text: str) -> int:
     Case and punctuation do not count. Where there are hardly any words its letters are compared, for figures and some
     languages have no spaces.
     """
-    words = re.findall(r"\w+", text.casefold())
+    words = _words(text)
     units = words if len(words) >= MIN_TURNS else [*"".join(words)]
     longest, turns = 0, 0
     for period in range(1, len(units) // 2 + 1):
@@ -56,3 +56,12 @@ def n_turns(text: str) -> int:
             if matched >= period and matched + period > longest:
                 longest, turns = matched + period, (matched + period) // period
     return turns if longest >= MOST * len(units) else 0
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, without case and punctuation."""
+    return frozenset(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
