@@ -13,6 +13,8 @@ from sasayaki.errors import StoppedError
 from sasayaki.results import Transcription
 from sasayaki.transcribe import guard
 from sasayaki.transcribe.coverage import find_gaps
+from sasayaki.transcribe.driver import Driver
+from sasayaki.transcribe.requests import Window
 from tests.fakes import EOT, text, ts
 from tests.scripted_model import make_model, sentence, speak, tone
 
@@ -75,6 +77,23 @@ def test_speech_that_no_text_covers_is_decoded_again_though_vad_is_off(monkeypat
     result = transcribe(4, recording("low", "high"), model, vad="off", coverage_guard=True)
     assert result.n_guard_decodes >= 1
     assert transcribe(4, recording("low", "high"), model, vad="off").n_guard_decodes == 0
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_a_window_is_let_go_of_before_a_part_of_it_is_encoded(monkeypatch: pytest.MonkeyPatch, batch_size: int) -> None:
+    """Keys and values of a window are large, and those of a batch lie together."""
+    held, take = [], Driver.take
+
+    def watch(driver: Driver, window: Window, features: Any) -> None:
+        held.append(len(driver._encoded))
+        take(driver, window, features)
+
+    monkeypatch.setattr(guard, "find_gaps", find_gaps)
+    monkeypatch.setattr(Driver, "take", watch)
+    model = make_model(speak({"high": sentence("high", 2)}))
+    assert transcribe(batch_size, recording("low", "high"), model, coverage_guard=True).n_guard_decodes >= 1
+    assert len(held) > 2
+    assert set(held) == {0}
 
 
 def test_a_recording_without_speech_has_no_segments() -> None:

@@ -98,6 +98,8 @@ class Driver:
         window = request.window
         if isinstance(request, Hear):
             return sound_levels(self.recording.window(window)[:, : window.n_frames])
+        if isinstance(request, Decode):
+            self._let_go(window)
         features = self.features(window)
         match request:
             case Detect():
@@ -128,7 +130,8 @@ class Driver:
         return self._encoded[window]
 
     def missing(self, window: Window) -> npt.NDArray[np.float32] | None:
-        """The mel of a window (n_mels, window.context) that was not encoded yet; None for one that was."""
+        """The mel (n_mels, window.context) of a window to be decoded, if it was not encoded yet."""
+        self._let_go(window)
         return None if window in self._encoded else self.recording.window(window)
 
     def take(self, window: Window, features: AudioFeatures) -> None:
@@ -140,6 +143,11 @@ class Driver:
     def forget(self) -> None:
         """Let go of the encoded windows."""
         self._encoded.clear()
+
+    def _let_go(self, window: Window) -> None:
+        """Forget all windows before one is encoded to be decoded: what was decoded before is not asked about again."""
+        if window not in self._encoded:
+            self.forget()
 
     def listener(self, kind: str) -> Listener:
         """What finds voice activity in the recording, made at its first use."""

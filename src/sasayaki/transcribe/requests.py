@@ -26,8 +26,8 @@ class Window:
     """At most 30 s of a recording: frames `start` up to `end`, 100 a second.
 
     Drivers encode it filled up to `context` frames: with 0.0 as openai/whisper does, which stands for a faint hiss, or
-    with silence. Requests of equal windows share their encoded features. Frames behind the end of the recording are
-    those of silence.
+    with silence. Requests of equal windows share their encoded features, until another window is decoded. Frames behind
+    the end of the recording are those of silence.
     """
 
     start: int
