@@ -38,6 +38,7 @@ A, B = text(" a"), text(" b")
         ({"no_speech_prob": 0.9, "avg_logprob": -0.9}, "guess"),
         ({"no_speech_prob": 0.5, "avg_logprob": -0.9}, ""),
         ({"no_speech_prob": 0.5, "has_failed": True}, "guess"),
+        ({"no_speech_prob": 0.9, "avg_logprob": -0.9, "is_repetition": True}, ""),
         ({"speech": 1.5, "duration": 5.0, "has_failed": True}, "guess"),
         ({"speech": 2.5, "duration": 5.0, "has_failed": True}, ""),
         ({"speech": 0.4, "duration": 5.0, "no_speech_prob": 0.5}, "no_voice"),
@@ -47,6 +48,9 @@ A, B = text(" a"), text(" b")
         ({"no_speech_prob": 0.37, "has_failed": True, "confidence": 0.0}, "guess"),  # laughter
         ({"no_speech_prob": 0.31, "has_failed": True, "confidence": 0.0}, ""),  # a word that was not understood
         ({"no_speech_prob": 0.37, "confidence": 0.0}, ""),
+        ({"has_failed": True, "n_characters": 60}, ""),
+        ({"has_failed": True, "n_characters": 61}, "guess"),  # in 2 s of speech
+        ({"n_characters": 61}, ""),
         ({"no_speech_prob": 0.9, "avg_logprob": -0.9, "has_failed": True, "speech": math.nan}, ""),  # nobody listened
     ],
 )

@@ -46,7 +46,8 @@ def test_turns_are_counted_in_words_or_letters(words: str, expected: int) -> Non
     [
         ([0.5, 0.5, 0.45, 0.6, 0.5, 0.1], 5),
         ([0.5, 0.5, 0.45, 0.6, 2.0, 0.1], 0),  # too much else
-        ([0.5, 0.5, 0.5], 0),
+        ([0.5, 0.5, 0.5], 3),
+        ([0.5, 0.5], 0),
         ([], 0),
     ],
 )
@@ -94,3 +95,22 @@ def test_a_loop_over_other_speech_is_decoded_again(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("options", [{"vad": "off"}, {"compat": True}])
 def test_without_voice_activity_it_is_a_loop(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
     assert attempts(monkeypatch, said(*[0.5] * 10), **options)[0] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "regions", "is_kept"),
+    [
+        (" Do. Do. Do.", said(0.5, 0.5, 0.5), True),
+        (" Do. Do.", said(0.5, 0.5, 0.5), False),
+        (" Thank you for that.", said(0.5, 0.5, 0.5), False),
+        (" Do. Do. Do.", said(0.2, 0.5, 0.9), False),
+    ],
+)
+def test_a_word_that_is_said_three_times_is_no_guess(
+    monkeypatch: pytest.MonkeyPatch, words: str, regions: list[Region], is_kept: bool
+) -> None:
+    """*Two* said three times: base leans to silence, and its text is unlikely."""
+    voiced(monkeypatch, *((region.start, region.end) for region in regions))
+    answer = result((ts(0), *text(words), ts(3)), no_speech_prob=0.7, avg_logprob=-0.9)
+    _, (window,) = transcribed(lambda question: answer, 300, coverage_guard=False)
+    assert bool(window.segments) == is_kept

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.fallback import Fallback
+from sasayaki.transcribe.repetition import is_repetition
 from sasayaki.transcribe.silence import is_silent
 from sasayaki.vad.voice import Voice
 
@@ -39,6 +40,9 @@ UNSURE_OF_TEXT = -0.8
 SURELY_WRONG = 0.1
 """Fewer of the words than this share are expected to be right."""
 
+MAX_CHARACTERS_PER_SECOND = 30
+"""A text that is longer for the speech in its time cannot have been said in it: *Have a nice day.* in 0.4 s."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -53,6 +57,8 @@ class Evidence:
         speech: seconds of voice activity in its time; NaN when nobody listened.
         duration: seconds of its time.
         has_words: whether its text has a letter or a digit.
+        n_characters: length of its text.
+        is_repetition: whether its window says a word again and again, and stretches of speech are alike and as many.
     """
 
     is_silent: bool
@@ -63,6 +69,8 @@ class Evidence:
     speech: float = math.nan
     duration: float = 0.0
     has_words: bool = True
+    n_characters: int = 0
+    is_repetition: bool = False
 
 
 def reason_against(evidence: Evidence) -> str:
@@ -73,8 +81,8 @@ def reason_against(evidence: Evidence) -> str:
       of it and the model leans to silence.
     - `no_words`: it is made of punctuation.
     - `guess`: there is a voice, but no attempt passed the thresholds and the model leans to silence (a little is
-      enough where hardly a word can be right) or the voice is rare; or the model is sure of silence and the text
-      unlikely.
+      enough where hardly a word can be right), or the voice is rare or too short for so much text; or the model is
+      sure of silence and the text unlikely. Voices that repeat themselves as the text does are no guess.
 
     Without voice activity detection only the first reason is given.
     """
@@ -90,13 +98,16 @@ def reason_against(evidence: Evidence) -> str:
     leans_to_silence = evidence.no_speech_prob > UNSURE_OF_SPEECH
     if evidence.speech < LITTLE_VOICE * evidence.duration and leans_to_silence:
         return "no_voice"
+    if evidence.is_repetition:
+        return ""
     is_unlikely = evidence.no_speech_prob > SURE_OF_NO_SPEECH and evidence.avg_logprob < UNSURE_OF_TEXT
     return "guess" if is_unlikely or (evidence.has_failed and (leans_to_silence or _is_doubtful(evidence))) else ""
 
 
 def _is_doubtful(evidence: Evidence) -> bool:
     is_wrong = evidence.confidence < SURELY_WRONG and evidence.no_speech_prob > UNSURE_OF_SOUND
-    return is_wrong or evidence.speech < SOME_VOICE * evidence.duration
+    is_too_long = evidence.n_characters > MAX_CHARACTERS_PER_SECOND * evidence.speech
+    return is_wrong or is_too_long or evidence.speech < SOME_VOICE * evidence.duration
 
 
 def judge(
@@ -106,10 +117,12 @@ def judge(
 
     A rejected segment has the number of the kept one that follows it.
     """
+    spoken = voice.within(segments[0].start - MARGIN, segments[-1].end + MARGIN) if voice and segments else ()
+    is_repeated = is_repetition(kept.result.text, spoken)
     held: list[Segment] = []
     rejected: list[Segment] = []
     for segment in segments:
-        evidence = _evidence(segment, kept, voice, options)
+        evidence = replace(_evidence(segment, kept, voice, options), is_repetition=is_repeated)
         judged = replace(
             segment,
             id=segments[0].id + len(held),
@@ -130,5 +143,6 @@ def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: Tr
         confidence=segment.confidence,
         speech=voice.seconds(segment.start - MARGIN, segment.end + MARGIN) if voice else math.nan,
         duration=segment.end - segment.start,
+        n_characters=len(segment.text.strip()),
         has_words=any(character.isalnum() for character in segment.text),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.coverage import MIN_BARE_SPEECH, Gap, find_gaps, frames_of, guard_options, is_better
-from sasayaki.transcribe.evidence import UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
+from sasayaki.transcribe.evidence import MAX_CHARACTERS_PER_SECOND, UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
 from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
 from sasayaki.transcribe.repetition import words_of
 from sasayaki.transcribe.requests import Asking, Decode, Window
@@ -32,9 +32,6 @@ MIN_HALF = 1.2
 
 MIN_CONFIDENCE = 0.2
 """Text of a short stretch in which fewer words are expected to be right may stand for a sound that is none."""
-
-MAX_CHARACTERS_PER_SECOND = 30
-"""A text that is longer for the speech of a short stretch cannot have been said in it: *Have a nice day.* in 0.4 s."""
 
 REPETITIVE = frozenset({"loop_guard", "compression_ratio_threshold"})
 """Checks that a text fails which repeats itself."""

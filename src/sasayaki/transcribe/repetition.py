@@ -15,7 +15,7 @@ MOST_UNLIKE = 1.35
 MOST_TURNS = 1.5
 """A text may have so many turns for each stretch of speech: *Do, do* for *two* said once."""
 
-MIN_TURNS = 4
+MIN_TURNS = 3
 """What is said less often is no repetition."""
 
 MOST = 0.75
@@ -27,7 +27,7 @@ def is_repetition(text: str, spoken: Sequence[Region]) -> bool:
 
     A loop has more turns than there are voices, or goes over speech that does not repeat itself.
     """
-    return 0 < n_turns(text) <= MOST_TURNS * n_alike(spoken)
+    return MIN_TURNS <= n_turns(text) <= MOST_TURNS * n_alike(spoken)
 
 
 def n_alike(spoken: Sequence[Region]) -> int:
