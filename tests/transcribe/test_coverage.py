@@ -195,7 +195,7 @@ def test_the_same_stretch_is_not_decoded_twice(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_was_decoded_again_is_looked_through_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    voiced(monkeypatch, (0, 5), (10, 14), (16, 28))
+    voiced(monkeypatch, (0, 5), (10, 14), (16, 19))
     decoder, (window,) = transcribed(swallowing(LOST), 3000, **GUARDED)
     assert len(decoder.questions) == 3
     assert [s.text for s in window.segments] == [
@@ -268,6 +268,52 @@ def test_a_half_is_cut_where_nobody_speaks(monkeypatch: pytest.MonkeyPatch) -> N
     voiced(monkeypatch, (0, 4.9), (5.1, 12))
     decoder, _ = transcribed(repeating(800, **LOOP), 1200, temperature=0.0, **GUARDED)
     assert decoder.questions[2].size == pytest.approx(500, abs=4)
+
+
+def swallowing_again(second: str, most_frames: int = 1300) -> Answer:
+    """Says one sentence of whatever begins at 0 or is long, and `second` of what begins later."""
+
+    def answer(question: Any) -> Any:
+        first = " it begins with this" if question.size > most_frames else " it begins with this, and there is" + LONG
+        said = first if question.seek < 100 else second
+        return result((ts(0), *text(said), ts(question.size // 100)))
+
+    return answer
+
+
+MORE = " and then it goes on with a good deal more of it, much more than what was said before"
+
+
+@pytest.mark.parametrize(
+    ("second", "texts"),
+    [
+        (MORE, [" it begins with this, and there is" + LONG, MORE]),
+        (" it begins with this, and there is a sentence", [" it begins with this"]),  # an echo
+    ],
+)
+def test_fast_speech_that_is_swallowed_again_is_heard_in_halves(
+    monkeypatch: pytest.MonkeyPatch, second: str, texts: list[str]
+) -> None:
+    """62 words were lost behind the first five; decoded again from the same start they were lost again."""
+    voiced(monkeypatch, (0, 16))
+    _, (window,) = transcribed(swallowing_again(second), 1600, temperature=0.0, **GUARDED)
+    assert [s.text for s in window.segments] == texts
+
+
+def test_halves_that_say_little_are_halved_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 30))
+    decoder, _ = transcribed(swallowing_again(MORE, most_frames=900), 3000, temperature=0.0, **GUARDED)
+    assert min(question.size for question in decoder.questions) < 900
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(6, " this"), (20, "")])
+def test_little_speech_and_no_text_are_not_heard_in_halves(
+    monkeypatch: pytest.MonkeyPatch, seconds: int, said: str
+) -> None:
+    voiced(monkeypatch, (0, seconds))
+    answer = lambda question: result((ts(0), *text(said), ts(question.size // 100)) if said else ())  # noqa: E731
+    decoder, _ = transcribed(answer, 100 * seconds, temperature=0.0, **GUARDED)
+    assert len(decoder.questions) == 2
 
 
 def test_frames_of_a_gap_are_those_of_its_times() -> None:

@@ -84,10 +84,15 @@ def _bare(voice: Voice, free: Region, place: int, rejected: Sequence[Segment]) -
     return [Gap(max(spoken.start - LEAD, free.start), min(spoken.end + LEAD, free.end), place, place)]
 
 
+def is_thin(segments: Sequence[Segment], voice: Voice, start: float, end: float) -> bool:
+    """Whether there is much speech between `start` and `end`, and little of it in the text."""
+    speech = voice.seconds(start, end)
+    return speech >= MIN_THIN_SPEECH and n_bytes(segments) < MIN_BYTES_PER_SECOND * speech
+
+
 def _thin(segment: Segment, voice: Voice, place: int) -> list[Gap]:
-    speech = voice.seconds(segment.start, segment.end)
     spoken = _spoken(voice, segment.start, segment.end)
-    if speech < MIN_THIN_SPEECH or n_bytes([segment]) >= MIN_BYTES_PER_SECOND * speech or spoken is None:
+    if not is_thin([segment], voice, segment.start, segment.end) or spoken is None:
         return []
     return [Gap(max(spoken.start - LEAD, segment.start), min(spoken.end + LEAD, segment.end), place, place + 1)]
 
@@ -124,11 +129,11 @@ def is_better(found: Sequence[Segment], segments: Sequence[Segment], gap: Gap) -
     if n_bytes(found) <= BETTER * n_bytes(replaced):
         return False
     beside = [*segments[max(gap.first - 1, 0) : gap.first], *segments[gap.last : gap.last + 1]]
-    return all(_echo(found, [other]) < ECHO for other in beside)
+    return all(echo(found, [other]) < ECHO for other in beside)
 
 
-def _echo(found: Sequence[Segment], others: Sequence[Segment]) -> float:
-    """Share of the words of `found` that stand in `others` in the same order."""
+def echo(found: Sequence[Segment], others: Sequence[Segment]) -> float:
+    """Share of the words of `found` that stand in `others` in the same order; 1 where there are none."""
     words, known = _words(found), _words(others)
     same = sum(block.size for block in SequenceMatcher(None, words, known, autojunk=False).get_matching_blocks())
     return same / len(words) if words else 1.0

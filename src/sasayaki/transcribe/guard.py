@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.results import DecodingResult, Segment
-from sasayaki.transcribe.coverage import MIN_BARE_SPEECH, Gap, find_gaps, frames_of, guard_options, is_better
+from sasayaki.transcribe.coverage import (
+    ECHO,
+    MIN_BARE_SPEECH,
+    Gap,
+    echo,
+    find_gaps,
+    frames_of,
+    guard_options,
+    is_better,
+    is_thin,
+)
 from sasayaki.transcribe.evidence import MAX_CHARACTERS_PER_SECOND, UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
 from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
 from sasayaki.transcribe.repetition import words_of
@@ -29,6 +39,10 @@ MAX_HALVINGS = 3
 
 MIN_HALF = 1.2
 """Seconds of the shortest half."""
+
+MIN_SWALLOWED = 8.0
+"""Seconds of speech from which a gap is halved whose text says little of it: the model leaves long fast speech behind
+its first sentence, and does so again from the same start."""
 
 MIN_CONFIDENCE = 0.2
 """Text of a short stretch in which fewer words are expected to be right may stand for a sound that is none."""
@@ -86,24 +100,35 @@ def _decode_gap(
     n_halvings: int = MAX_HALVINGS,
     repeated: frozenset[str] = frozenset(),
 ) -> Asking[Guarded]:
-    """Segments of a gap decoded on its own, or of its halves when it repeats itself; none when nothing passes.
+    """Segments of a gap decoded on its own, or of its halves when it repeats itself or says little; none if none pass.
 
     The halves of a stretch that repeats itself are told its words, `repeated`: a text of the same is no guess.
     """
     window, options = _window(gap, voice), work.options
     result: DecodingResult = yield Decode(window, guard_options(options, language))
     failed = failed_checks(result, options, voice.within(gap.start, gap.end))
+    found = Guarded(n_decodes=1)
     if not failed and _is_sure(result, gap, voice):
         is_agreed = words_of(result.text) == repeated
-        segments = yield from _gap_segments(work, gap, voice, result, is_agreed=is_agreed)
-        return Guarded(segments, n_decodes=1)
-    if REPETITIVE.isdisjoint(failed) or not n_halvings or gap.end - gap.start < 2 * MIN_HALF:
-        return Guarded(n_decodes=1)
-    middle = voice.quietest(gap.start, gap.end)
-    found = Guarded(n_decodes=1)
-    for half in (replace(gap, end=middle), replace(gap, start=middle)):
-        found += yield from _decode_gap(work, half, voice, language, n_halvings - 1, words_of(result.text))
-    return found
+        found = Guarded((yield from _gap_segments(work, gap, voice, result, is_agreed=is_agreed)), n_decodes=1)
+    if REPETITIVE.isdisjoint(failed) and not _says_little(found.segments, gap, voice):
+        return found
+    if not n_halvings or gap.end - gap.start < 2 * MIN_HALF:
+        return found
+    middle, told = voice.quietest(gap.start, gap.end), words_of(result.text)
+    first = yield from _decode_gap(work, replace(gap, end=middle), voice, language, n_halvings - 1, told)
+    second = yield from _decode_gap(work, replace(gap, start=middle), voice, language, n_halvings - 1, told)
+    halves = first + second
+    is_more = is_better(halves.segments, found.segments, Gap(gap.start, gap.end, 0, len(found.segments)))
+    if found.segments and (not is_more or echo(second.segments, first.segments) >= ECHO):
+        halves = replace(halves, segments=found.segments)
+    return replace(halves, n_decodes=found.n_decodes + halves.n_decodes)
+
+
+def _says_little(segments: Sequence[Segment], gap: Gap, voice: Voice) -> bool:
+    """Whether a text seems to end behind its first sentence; where there is none, nobody may have spoken."""
+    is_long = voice.seconds(gap.start, gap.end) >= MIN_SWALLOWED
+    return bool(segments) and is_long and is_thin(segments, voice, gap.start, gap.end)
 
 
 def _is_sure(result: DecodingResult, gap: Gap, voice: Voice) -> bool:
