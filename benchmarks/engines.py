@@ -48,8 +48,8 @@ class Engine:
         Args:
             audio: float32 samples (n_samples,) at 16 kHz, or what `opened` gave.
             language: code of the language.
-            policy: `matched` decodes at temperature 0 alone, without text of earlier windows and without voice
-                activity detection; `defaults` leaves each engine its defaults.
+            policy: `matched` decodes at temperature 0 alone and without text of earlier windows, and peers that decode
+                window by window find no voice activity first; `defaults` leaves each engine its defaults.
         """
         raise NotImplementedError
 
@@ -87,8 +87,6 @@ class Sasayaki(ReadsFiles):
         options = self.options | {"beam_size": self.beam if self.beam > 1 else None, "batch_size": self.batch}
         if policy == "matched":
             options |= {"temperature": 0.0, "condition_on_previous_text": False}
-            if self.batch == 1:
-                options |= {"vad": "off", "coverage_guard": False}
         return str(self.engine.transcribe(audio, language="en" if self.is_english else language, **options).text)
 
 
