@@ -67,10 +67,10 @@ class Shortcut:
 
     def __init__(self, tokenizer: Tokenizer, is_text: Bools, rules: ApplyTimestampRules, n_candidate: int) -> None:
         self._rules = rules
-        self._does = (rules.max_initial_index, rules.write_until, n_candidate, is_text.tobytes())
+        self._is_text = is_text.tobytes()  # which Python looks into sooner than into an array
+        self._does = (rules.max_initial_index, rules.write_until, n_candidate, self._is_text)
         self._eot, self._begin = tokenizer.eot, tokenizer.timestamp_begin
         self._n_candidate = n_candidate
-        self._is_text = is_text.tobytes()
         self._suppressed = np.flatnonzero(~is_text[: self._begin])
 
     def __eq__(self, other: object) -> bool:

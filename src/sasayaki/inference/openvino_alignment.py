@@ -21,8 +21,6 @@ from sasayaki.inference.openvino_layers import (
 )
 from sasayaki.inference.openvino_runtime import ENCODER_GROUPS, PrecisionPlan, ops, ov
 
-_HEADS_FIRST = (0, 2, 1, 3)
-
 
 def build_alignment(checkpoint: Checkpoint, plan: PrecisionPlan, heads: Sequence[tuple[int, int]]) -> Any:
     """The graph of the decoder up to the last of the (layer, head) pairs in `heads`.
@@ -55,7 +53,7 @@ class _AlignmentBuilder:
     def _self_attention(self, h: Node, layer: int) -> Node:
         name = f"decoder.blocks.{layer}.attn"
         qkv = self._layers.linear(h, [f"{name}.{part}" for part in ("query", "key", "value")])
-        q, k, v = (split_heads(part, self._dims.n_text_head, _HEADS_FIRST) for part in thirds(qkv))
+        q, k, v = (split_heads(part, self._dims.n_text_head) for part in thirds(qkv))
         attended = ops.scaled_dot_product_attention(q, k, v, causal=True)
         return self._layers.linear(merge_heads(attended, self._dims.n_text_state), f"{name}.out")
 
@@ -66,7 +64,7 @@ class _AlignmentBuilder:
         keys = parameter(f"keys.{layer}", [1, n_head, n_state // n_head, -1], self._cross_type)
         values = parameter(f"values.{layer}", [1, n_head, -1, n_state // n_head], self._cross_type)
         self._parameters += [keys, values]
-        queries = split_heads(self._layers.linear(h, f"{name}.query"), n_head, _HEADS_FIRST)
+        queries = split_heads(self._layers.linear(h, f"{name}.query"), n_head)
         weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
         attended = merge_heads(ops.matmul(weights, as_float(values), False, False), n_state)
         return self._layers.linear(attended, f"{name}.out"), ops.squeeze(weights, constant(np.array([0])))

@@ -20,8 +20,6 @@ from sasayaki.inference.openvino_layers import (
 )
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, PrecisionPlan, ops, ov
 
-_HEADS_FIRST = (0, 2, 1, 3)
-
 
 def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     """One call of the decoder's blocks: new tokens of all rows to what the head reads, with the cache as state.
@@ -165,7 +163,7 @@ class _DecoderBuilder:
         """The plug-in fuses state, gather, concatenation and attention of this form into one node."""
         name = f"decoder.blocks.{layer}.attn"
         qkv = self._layers.linear(h, [f"{name}.{part}" for part in ("query", "key", "value")])
-        q, k, v = (split_heads(part, self._dims.n_text_head, _HEADS_FIRST) for part in thirds(qkv))
+        q, k, v = (split_heads(part, self._dims.n_text_head) for part in thirds(qkv))
         k = self._append_to_cache(k, f"keys.{layer}")
         v = self._append_to_cache(v, f"values.{layer}")
         attended = ops.scaled_dot_product_attention(q, k, v, self._mask)
@@ -198,7 +196,7 @@ class _DecoderBuilder:
         values = parameter(f"values.{layer}", [rows.n_audio, n_head, rows.n_ctx, n_width], self._cross_type)
         self._parameters += [keys, values]
 
-        queries = split_heads(rows.seated(self._layers.linear(h, f"{name}.query")), n_head, _HEADS_FIRST)
+        queries = split_heads(rows.seated(self._layers.linear(h, f"{name}.query")), n_head)
         weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
         attended = merge_heads(ops.matmul(weights, as_float(values), False, False), self._dims.n_text_state)
         return self._layers.linear(rows.standing(attended), f"{name}.out")

@@ -24,8 +24,6 @@ from sasayaki.inference.openvino_layers import (
 )
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, PrecisionPlan, ops, ov
 
-_HEADS_FIRST = (0, 2, 1, 3)
-
 N_LIKELIEST = 64
 """Tokens in a digest: candidates, suppressed tokens and timestamps among them, are hardly ever more."""
 
@@ -49,7 +47,7 @@ def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan, n_ctx: int = -1) 
         block = f"encoder.blocks.{layer}"
         h = layers.layer_norm(x, f"{block}.attn_ln")
         qkv = layers.linear(h, [f"{block}.attn.{part}" for part in ("query", "key", "value")])
-        q, k, v = (split_heads(part, dims.n_audio_head, _HEADS_FIRST) for part in thirds(qkv))
+        q, k, v = (split_heads(part, dims.n_audio_head) for part in thirds(qkv))
         attended = merge_heads(ops.scaled_dot_product_attention(q, k, v), dims.n_audio_state)
         x = ops.add(x, layers.linear(attended, f"{block}.attn.out"))
         x = layers.mlp(x, block)
@@ -71,7 +69,7 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan, n_ctx: int = -
     for layer in range(dims.n_text_layer):
         name = f"decoder.blocks.{layer}.cross_attn"
         keys = split_heads(layers.linear(features, f"{name}.key", scale=scale), dims.n_text_head, (0, 2, 3, 1))
-        values = split_heads(layers.linear(features, f"{name}.value"), dims.n_text_head, _HEADS_FIRST)
+        values = split_heads(layers.linear(features, f"{name}.value"), dims.n_text_head)
         results.append(result(keys, f"keys.{layer}", plan.element_type))
         results.append(result(values, f"values.{layer}", plan.element_type))
     return ov.Model(results, [features], "projection")

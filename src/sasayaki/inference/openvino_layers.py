@@ -15,6 +15,9 @@ Node = Any
 """An output of an OpenVINO graph."""
 
 
+HEADS_FIRST = (0, 2, 1, 3)
+"""The order of axes in which heads come before positions, and the way back."""
+
 _BLOCK = 1024
 """Outputs whose weights are rounded at a time."""
 
@@ -89,7 +92,7 @@ def constant(array: npt.NDArray[Any]) -> Node:
     return ops.constant(array)
 
 
-def split_heads(x: Node, n_head: int, order: Sequence[int]) -> Node:
+def split_heads(x: Node, n_head: int, order: Sequence[int] = HEADS_FIRST) -> Node:
     """(n, n_ctx, n_head * n_width) to four axes n, n_ctx, n_head, n_width, then transposed to `order`."""
     heads = ops.reshape(x, constant(np.array([0, 0, n_head, -1])), True)
     return ops.transpose(heads, constant(np.array(order)))
@@ -97,7 +100,7 @@ def split_heads(x: Node, n_head: int, order: Sequence[int]) -> Node:
 
 def merge_heads(x: Node, n_state: int) -> Node:
     """(n, n_head, n_ctx, n_width) to (n, n_ctx, n_head * n_width)."""
-    rows = ops.transpose(x, constant(np.array([0, 2, 1, 3])))
+    rows = ops.transpose(x, constant(np.array(HEADS_FIRST)))
     return ops.reshape(rows, constant(np.array([0, 0, n_state])), True)
 
 

@@ -54,7 +54,6 @@ class OpenVINOSession:
         self._layout = RowLayout.empty()
         self._request: Any = None
         self._n_stepping = 0
-        self._is_second = False
         self._audience: Audience | None = None
         self._n_idled = 0
         self._is_closed = False
@@ -112,7 +111,6 @@ class OpenVINOSession:
             self._request, self._n_stepping = self._graphs.general.create_infer_request(), 0
         else:
             self._change_graph(layout, audience)
-        self._is_second = not layout.n_past
         if self._request is not before or audience is not self._audience:
             for name, tensor in audience.cross.items():
                 self._request.set_tensor(name, tensor)
@@ -121,7 +119,8 @@ class OpenVINOSession:
     def _change_graph(self, layout: RowLayout, audience: Audience) -> None:
         """Go on with steps of as many rows, or leave them, if this is the call to do so."""
         n_rows = len(layout.lengths) if self._is_step(layout, audience) else 0
-        if n_rows == self._n_stepping or not (self._n_stepping or self._is_second):
+        is_second = not self._layout.n_past
+        if n_rows == self._n_stepping or not (self._n_stepping or is_second):
             return
         graph = self._graphs.general if self._n_stepping else self._graphs.step(n_rows)
         if graph is not None:
