@@ -34,6 +34,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "default": {"seed": 0},
     # The same without voice activity.
     "deaf": {"seed": 0, "vad": "off"},
+    # The same with voice activity by loudness alone.
+    "energy": {"seed": 0, "vad": "energy"},
     # The same without what sasayaki adds.
     "compat": {"seed": 0, "compat": True},
 }

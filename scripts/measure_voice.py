@@ -25,6 +25,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "unguarded": {"coverage_guard": False},
     "deaf": {"vad": "off"},
+    "energy": {"vad": "energy"},
     "compat": {"compat": True},
     "plain": {"temperature": 0.0, "condition_on_previous_text": False},
 }

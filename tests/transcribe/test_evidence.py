@@ -39,6 +39,8 @@ A, B = text(" a"), text(" b")
         ({"no_speech_prob": 0.5, "avg_logprob": -0.9}, ""),
         ({"no_speech_prob": 0.5, "has_failed": True}, "guess"),
         ({"no_speech_prob": 0.9, "avg_logprob": -0.9, "is_repetition": True}, ""),
+        ({"avg_logprob": -0.9, "says_little": True}, "guess"),  # music
+        ({"says_little": True}, ""),  # but that surely
         ({"speech": 1.5, "duration": 5.0, "has_failed": True}, "guess"),
         ({"speech": 2.5, "duration": 5.0, "has_failed": True}, ""),
         ({"speech": 0.4, "duration": 5.0, "no_speech_prob": 0.5}, "no_voice"),
@@ -127,6 +129,31 @@ def test_text_on_a_sound_without_a_voice_is_rejected_and_kept_aside(monkeypatch:
     (rejected,) = window.rejected
     assert (rejected.id, rejected.text, rejected.rejected, rejected.speech) == (1, " b", "no_voice", 0.0)
     assert window.segments[0].speech == pytest.approx(5, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [(" [Music]", "no_words"), (' ["Pomp', "no_words"), (" 【音楽】", "no_words"), (" [Music] a", ""), (" (so)", "")],
+)
+def test_what_stands_in_square_brackets_is_not_said(monkeypatch: pytest.MonkeyPatch, written: str, reason: str) -> None:
+    """The name of a march, in brackets, was the text of music that is as loud as speech."""
+    voiced(monkeypatch, (0, 5))
+    answer = lambda question: result((ts(0), *text(written), ts(5)))  # noqa: E731
+    _, (window,) = transcribed(answer, 600, temperature=0.0)
+    assert [segment.rejected for segment in (*window.segments, *window.rejected)] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("written", "voiced_s", "reason"), [(11, 3.0, "guess"), (15, 3.0, ""), (1, 2.0, ""), (39, 12.0, "guess")]
+)
+def test_an_unlikely_text_that_says_little_of_its_window_is_a_guess(
+    monkeypatch: pytest.MonkeyPatch, written: int, voiced_s: float, reason: str
+) -> None:
+    """In 45 s of music by loudness alone, *Thank you.* was left of the last 7 s."""
+    voiced(monkeypatch, (1, 1 + voiced_s))
+    answer = lambda question: result((ts(0), *text(" " + "a" * written), ts(2)), avg_logprob=-0.9)  # noqa: E731
+    _, (window,) = transcribed(answer, 1400, temperature=0.0)
+    assert [segment.rejected for segment in (*window.segments, *window.rejected)] == [reason]
 
 
 def test_rejected_text_is_no_context(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.repetition import is_repetition
+from sasayaki.transcribe.requests import Window
 from sasayaki.transcribe.silence import is_silent
 from sasayaki.vad.voice import Voice
 
@@ -43,6 +46,13 @@ SURELY_WRONG = 0.1
 MAX_CHARACTERS_PER_SECOND = 30
 """A text that is longer for the speech in its time cannot have been said in it: *Have a nice day.* in 0.4 s."""
 
+MIN_BYTES_PER_SECOND, LONG_SPEECH = 4, 3.0
+"""An unlikely text with fewer bytes (UTF-8) for each of so many seconds of speech or more in its window was not said
+there, but is about music: *Music*, *Thank you.* Nothing said in speech/open has fewer than 6.2, and that is likely."""
+
+_ANNOTATION = re.compile(r"[\[【][^\]】]*[\]】]?")
+"""What Whisper writes in square brackets is a sound or a title, and not said: *[Music]*."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -56,8 +66,9 @@ class Evidence:
         confidence: share of its words that are expected to be right; NaN when that is not known.
         speech: seconds of voice activity in its time; NaN when nobody listened.
         duration: seconds of its time.
-        has_words: whether its text has a letter or a digit.
+        has_words: whether its text has a letter or a digit outside of square brackets.
         n_characters: length of its text.
+        says_little: whether there is long speech in its window, and hardly any text.
         is_repetition: whether its window says a word again and again, and stretches of speech are alike and as many.
     """
 
@@ -70,6 +81,7 @@ class Evidence:
     duration: float = 0.0
     has_words: bool = True
     n_characters: int = 0
+    says_little: bool = False
     is_repetition: bool = False
 
 
@@ -79,10 +91,11 @@ def reason_against(evidence: Evidence) -> str:
     - `no_speech_threshold`: its window is silence by the rule of that name.
     - `no_voice`: nobody speaks in its time and the model has some doubt, or somebody speaks in less than `LITTLE_VOICE`
       of it and the model leans to silence.
-    - `no_words`: it is made of punctuation.
+    - `no_words`: it is made of punctuation, or of what stands in square brackets.
     - `guess`: there is a voice, but no attempt passed the thresholds and the model leans to silence (a little is
-      enough where hardly a word can be right), or the voice is rare or too short for so much text; or the model is
-      sure of silence and the text unlikely. Voices that repeat themselves as the text does are no guess.
+      enough where hardly a word can be right), or the voice is rare or too short for so much text; or the text is
+      unlikely, and the model sure of silence or the voice too long for so little text. Voices that repeat themselves as
+      the text does are no guess.
 
     Without voice activity detection only the first reason is given.
     """
@@ -100,7 +113,9 @@ def reason_against(evidence: Evidence) -> str:
         return "no_voice"
     if evidence.is_repetition:
         return ""
-    is_unlikely = evidence.no_speech_prob > SURE_OF_NO_SPEECH and evidence.avg_logprob < UNSURE_OF_TEXT
+    is_unlikely = evidence.avg_logprob < UNSURE_OF_TEXT and (
+        evidence.no_speech_prob > SURE_OF_NO_SPEECH or evidence.says_little
+    )
     return "guess" if is_unlikely or (evidence.has_failed and (leans_to_silence or _is_doubtful(evidence))) else ""
 
 
@@ -111,7 +126,7 @@ def _is_doubtful(evidence: Evidence) -> bool:
 
 
 def judge(
-    segments: Sequence[Segment], kept: Fallback, voice: Voice | None, options: TranscribeOptions
+    segments: Sequence[Segment], kept: Fallback, voice: Voice | None, options: TranscribeOptions, window: Window
 ) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
     """The segments of a window that are kept, and those that are rejected with their reason, both numbered anew.
 
@@ -119,10 +134,11 @@ def judge(
     """
     spoken = voice.within(segments[0].start - MARGIN, segments[-1].end + MARGIN) if voice and segments else ()
     is_repeated = is_repetition(kept.result.text, spoken)
+    says_little = voice is not None and _says_little(kept.result.text, voice, window)
     held: list[Segment] = []
     rejected: list[Segment] = []
     for segment in segments:
-        evidence = replace(_evidence(segment, kept, voice, options), is_repetition=is_repeated)
+        evidence = replace(_evidence(segment, kept, voice, options), is_repetition=is_repeated, says_little=says_little)
         judged = replace(
             segment,
             id=segments[0].id + len(held),
@@ -131,6 +147,11 @@ def judge(
         )
         (rejected if judged.rejected else held).append(judged)
     return tuple(held), tuple(rejected)
+
+
+def _says_little(text: str, voice: Voice, window: Window) -> bool:
+    speech = voice.seconds(window.start / FRAMES_PER_SECOND, window.end / FRAMES_PER_SECOND)
+    return speech >= LONG_SPEECH and len(text.strip().encode()) < MIN_BYTES_PER_SECOND * speech
 
 
 def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: TranscribeOptions) -> Evidence:
@@ -144,5 +165,5 @@ def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: Tr
         speech=voice.seconds(segment.start - MARGIN, segment.end + MARGIN) if voice else math.nan,
         duration=segment.end - segment.start,
         n_characters=len(segment.text.strip()),
-        has_words=any(character.isalnum() for character in segment.text),
+        has_words=any(character.isalnum() for character in _ANNOTATION.sub("", segment.text)),
     )

@@ -123,7 +123,7 @@ def transcribe_window(
         kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin, is_whole=is_whole
     )
     found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
-    segments, rejected = judge(found, kept, listened, work.options)
+    segments, rejected = judge(found, kept, listened, work.options, window)
     timing = Timing(segments, window.start + split.advance, place.last_speech)
     if work.options.word_timestamps:
         timing = yield from time_window(work, window, kept.result, split.spans, timing, listened)
