@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks import compare
 from benchmarks.compare import RecordingSet
@@ -18,7 +20,8 @@ from benchmarks.processes import Process
 from benchmarks.recordings import RATE, Clip, Recording, join, read_manifest, read_samples, spread, write_wave
 from benchmarks.records import read_records
 from benchmarks.report import draw, summarise, tables
-from benchmarks.word_errors import edit_distance
+from benchmarks.utterances import count, differences, summary
+from benchmarks.word_errors import align, edit_distance
 from sasayaki.checkpoints.names import ModelDimensions
 from sasayaki.inference.openvino_runtime import PrecisionPlan
 
@@ -37,6 +40,36 @@ def load(path: Path) -> np.ndarray:
 )
 def test_edit_distance_counts_replaced_missing_and_added_words(expected: str, got: str, errors: int) -> None:
     assert edit_distance(expected.split(), got.split()) == errors
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
+def test_an_alignment_has_all_words_in_order_and_as_many_errors_as_the_distance(expected: list, got: list) -> None:
+    pairs = align(expected, got)
+    assert [place for place, _ in pairs if place is not None] == list(range(len(expected)))
+    assert [place for _, place in pairs if place is not None] == list(range(len(got)))
+    errors = [None in pair or expected[pair[0]] != got[pair[1]] for pair in pairs]
+    assert sum(errors) == edit_distance(expected, got)
+
+
+def test_errors_belong_to_the_utterance_whose_words_are_wrong() -> None:
+    utterances = [("a.wav", ["one", "two", "three", "four"]), ("b.wav", ["five", "six", "seven", "eight"])]
+    first, second = count(utterances, ["one", "too", "three", "four", "oh", "six"])
+    assert (first.hits, first.replaced, first.missing, first.added, first.is_lost) == (3, 1, 0, 0, False)
+    assert (second.hits, second.errors, second.is_lost) == (1, 3, True)
+    assert second.heard == ["oh", "six"]
+    (added, _) = count(utterances, ["well", "one", "two", "three", "four", "five", "six", "seven", "eight"])
+    assert (added.added, added.errors) == (1, 1)
+
+
+def test_an_utterance_of_few_words_is_never_lost() -> None:
+    assert not count([("a.wav", ["one", "two", "three"])], [])[0].is_lost
+
+
+def test_utterances_are_listed_where_an_engine_is_some_errors_apart() -> None:
+    utterances = [("a.wav", ["one"]), ("b.wav", ["two", "three"])]
+    ours, theirs = count(utterances, ["one", "two", "three"]), count(utterances, ["one"])
+    assert list(differences([ours, theirs], 2)) == ["| b.wav | 2 | 0 | 2 |"]
+    assert summary(["base", "peer"], theirs) == "| base | peer | 66.67 | 2 | 0 | 2 | 0 | none |"
 
 
 def test_joined_recording_lasts_as_long_as_asked_and_has_a_pause_behind_each_clip() -> None:
