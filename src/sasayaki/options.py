@@ -311,7 +311,8 @@ class TranscribeOptions(WindowOptions):
 
     loop_guard: bool = True
     """Whether a sequence that repeats itself without end is cut where the loop begins. The next window starts behind
-    the last segment before it; without one the window is decoded again at the next temperature."""
+    the last segment before it; without one the window is decoded again at the next temperature. What says the same four
+    times or more where the sound does not repeat itself is rejected."""
 
     compat: bool = False
     """Whether every improvement on openai/whisper's decoding is switched off: the loop guard and the changes of beam

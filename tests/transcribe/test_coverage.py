@@ -244,7 +244,7 @@ def test_a_half_that_says_what_the_whole_repeats_is_no_guess(
             return result((ts(0), *text(" seven seven"), ts(12)), **LOOP)
         return result((ts(0), *text(half), ts(5)), no_speech_prob=0.7, avg_logprob=-0.9)
 
-    voiced(monkeypatch, (0, 12))
+    voiced(monkeypatch, (0, 12), recurrence=0.7)
     _, (window,) = transcribed(answer, 1200, temperature=0.0, **GUARDED)
     assert [s.text for s in window.segments] == [half, half] * is_kept
     assert not any(s.rejected for s in window.segments)
@@ -372,5 +372,6 @@ def test_only_a_short_stretch_is_heard_before_silence(
         return read(self, window)
 
     monkeypatch.setattr(Recording, "window", window)
-    transcribed(repeating(0, no_speech_prob=0.7, avg_logprob=-1.2), round(100 * end) + 400, temperature=0.0, **GUARDED)
+    answer = lambda question: result((ts(0), *text(" you"), ts(2)), no_speech_prob=0.7, avg_logprob=-1.2)  # noqa: E731
+    transcribed(answer, round(100 * end) + 400, temperature=0.0, **GUARDED)
     assert [each.ends_in_silence for each in asked] == [False, ends_in_silence]

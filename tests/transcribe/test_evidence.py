@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sasayaki import TranscribeOptions
+from sasayaki.transcribe import driver
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.evidence import Evidence, reason_against
 from sasayaki.transcribe.loop import Assignment, transcribe_recording
@@ -60,8 +61,10 @@ def test_evidence_is_weighed_together(changes: dict[str, Any], reason: str) -> N
     assert reason_against(replace(FINE, **changes)) == reason
 
 
-def voiced(monkeypatch: pytest.MonkeyPatch, *seconds: tuple[float, float], sound: float = 0.0) -> None:
-    """Let voice activity be found in these stretches, and a sound that is no voice elsewhere."""
+def voiced(
+    monkeypatch: pytest.MonkeyPatch, *seconds: tuple[float, float], sound: float = 0.0, recurrence: float = 0.0
+) -> None:
+    """Let voice activity be found in these stretches, a sound that is no voice elsewhere, and so much recurrence."""
     place = 0
 
     def network(frames: np.ndarray) -> np.ndarray:
@@ -72,6 +75,7 @@ def voiced(monkeypatch: pytest.MonkeyPatch, *seconds: tuple[float, float], sound
         return np.where(spoken, 1.0, sound).astype(np.float32)
 
     monkeypatch.setattr(detector, "SileroNetwork", lambda: network)
+    monkeypatch.setattr(driver, "recurrence", lambda mel: recurrence)
 
 
 def transcribed(answer: Answer, content_frames: int, **options: Any) -> tuple[ScriptedDecoder, list[WindowResult]]:

@@ -96,6 +96,7 @@ def test_loop_equals_its_slow_twin(seed: int) -> None:
             initial_prompt=settings.initial_prompt,
             carry_initial_prompt=settings.carry_initial_prompt,
             clip_timestamps=settings.clip_seconds,
+            loop_guard=False,
         )
         asked = [Asked(q.seek, q.size, q.options.temperature, tuple(q.options.prompt)) for q in decoder.questions]
         assert asked == twin.asked, name

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sasayaki.alignment.levels import sound_levels
+from sasayaki.alignment.recurrence import recurrence
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.score import score_tokens
@@ -24,6 +25,7 @@ from sasayaki.transcribe.requests import (
     Answer,
     Asking,
     Attend,
+    Compare,
     Decode,
     Detect,
     Hear,
@@ -96,8 +98,9 @@ class Driver:
         if isinstance(request, Listen):
             return self._listen(request)
         window = request.window
-        if isinstance(request, Hear):
-            return sound_levels(self.recording.window(window)[:, : window.n_frames])
+        if isinstance(request, Hear | Compare):
+            mel = self.recording.window(window)[:, : window.n_frames]
+            return sound_levels(mel) if isinstance(request, Hear) else recurrence(mel)
         if isinstance(request, Decode):
             self._let_go(window)
         features = self.features(window)

@@ -11,19 +11,11 @@ from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.fallback import Fallback
-from sasayaki.transcribe.repetition import is_repetition
-from sasayaki.transcribe.requests import Window
-from sasayaki.transcribe.silence import is_silent
+from sasayaki.transcribe.repetition import MIN_TURNS, is_repetition, n_turns
+from sasayaki.transcribe.requests import Asking, Window
+from sasayaki.transcribe.silence import is_silent, is_sure
+from sasayaki.transcribe.sound_check import MARGIN, SURELY_SAME_SOUND, recurrence_of
 from sasayaki.vad.voice import Voice
-
-MARGIN = 0.2
-"""Seconds by which a segment's time is widened when voice is looked for in it: timestamps are coarse."""
-
-SURE_OF_SPEECH = 0.2
-"""A no-speech probability up to this, and text that is `SURE_OF_TEXT`, stands against missing voice activity."""
-
-SURE_OF_TEXT = -0.5
-"""An average log-probability from this on."""
 
 UNSURE_OF_SPEECH = 0.4
 """With a no-speech probability above this the model leans to silence."""
@@ -69,7 +61,8 @@ class Evidence:
         has_words: whether its text has a letter or a digit outside of square brackets.
         n_characters: length of its text.
         says_little: whether there is long speech in its window, and hardly any text.
-        is_repetition: whether its window says a word again and again, and stretches of speech are alike and as many.
+        is_repetition: whether its window says a word again and again, and so does its sound, or stretches of speech
+            are alike and as many.
     """
 
     is_silent: bool
@@ -94,8 +87,8 @@ def reason_against(evidence: Evidence) -> str:
     - `no_words`: it is made of punctuation, or of what stands in square brackets.
     - `guess`: there is a voice, but no attempt passed the thresholds and the model leans to silence (a little is
       enough where hardly a word can be right), or the voice is rare or too short for so much text; or the text is
-      unlikely, and the model sure of silence or the voice too long for so little text. Voices that repeat themselves as
-      the text does are no guess.
+      unlikely, and the model sure of silence or the voice too long for so little text. Text that repeats itself as the
+      sound or the voices do is no guess.
 
     Without voice activity detection only the first reason is given.
     """
@@ -103,8 +96,7 @@ def reason_against(evidence: Evidence) -> str:
         return "no_speech_threshold"
     if math.isnan(evidence.speech):
         return ""
-    is_sure = evidence.no_speech_prob <= SURE_OF_SPEECH and evidence.avg_logprob >= SURE_OF_TEXT
-    if evidence.speech == 0 and not is_sure:
+    if evidence.speech == 0 and not is_sure(evidence.no_speech_prob, evidence.avg_logprob):
         return "no_voice"
     if not evidence.has_words:
         return "no_words"
@@ -127,13 +119,12 @@ def _is_doubtful(evidence: Evidence) -> bool:
 
 def judge(
     segments: Sequence[Segment], kept: Fallback, voice: Voice | None, options: TranscribeOptions, window: Window
-) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+) -> Asking[tuple[tuple[Segment, ...], tuple[Segment, ...]]]:
     """The segments of a window that are kept, and those that are rejected with their reason, both numbered anew.
 
     A rejected segment has the number of the kept one that follows it.
     """
-    spoken = voice.within(segments[0].start - MARGIN, segments[-1].end + MARGIN) if voice and segments else ()
-    is_repeated = is_repetition(kept.result.text, spoken)
+    is_repeated = (yield from _is_repeated(segments, kept.result.text, voice)) if voice and segments else False
     says_little = voice is not None and _says_little(kept.result.text, voice, window)
     held: list[Segment] = []
     rejected: list[Segment] = []
@@ -152,6 +143,15 @@ def judge(
 def _says_little(text: str, voice: Voice, window: Window) -> bool:
     speech = voice.seconds(window.start / FRAMES_PER_SECOND, window.end / FRAMES_PER_SECOND)
     return speech >= LONG_SPEECH and len(text.strip().encode()) < MIN_BYTES_PER_SECOND * speech
+
+
+def _is_repeated(segments: Sequence[Segment], text: str, voice: Voice) -> Asking[bool]:
+    if is_repetition(text, voice.within(segments[0].start - MARGIN, segments[-1].end + MARGIN)):
+        return True
+    if n_turns(text) < MIN_TURNS:
+        return False
+    recurrence = yield from recurrence_of(segments)
+    return recurrence >= SURELY_SAME_SOUND
 
 
 def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: TranscribeOptions) -> Evidence:

@@ -159,7 +159,7 @@ def _gap_segments(
     kept = Fallback(result, (make_attempt(result, ()),))
     split = read_window(result, window, options, timestamp_begin=tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
-    segments, rejected = judge(found, kept, voice, options, window)
+    segments, rejected = yield from judge(found, kept, voice, options, window)
     if is_agreed and all(each.rejected == "guess" for each in rejected):
         segments = tuple(replace(each, rejected="") for each in sorted((*segments, *rejected), key=attrgetter("start")))
     if options.word_timestamps:

@@ -24,6 +24,7 @@ from sasayaki.transcribe.requests import Answer, Asking, Decode, Listen, Loop, P
 from sasayaki.transcribe.segments import make_segments, read_window, with_language, within_speech
 from sasayaki.transcribe.short import decode_shortened
 from sasayaki.transcribe.silence import is_silent, next_window
+from sasayaki.transcribe.sound_check import without_loops
 from sasayaki.transcribe.switching import spoken_window
 from sasayaki.transcribe.tracing import record_window
 from sasayaki.transcribe.word_times import Timing, time_window
@@ -123,7 +124,7 @@ def transcribe_window(
         kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin, is_whole=is_whole
     )
     found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
-    segments, rejected = judge(found, kept, listened, work.options, window)
+    segments, rejected = yield from judge(found, kept, listened, work.options, window)
     timing = Timing(segments, window.start + split.advance, place.last_speech)
     if work.options.word_timestamps:
         timing = yield from time_window(work, window, kept.result, split.spans, timing, listened)
@@ -135,6 +136,9 @@ def transcribe_window(
         heard = Window(window.start, min(timing.seek, window.end))
         guarded = yield from guard(work, segments, rejected, voice, heard, language=language, first_id=place.n_segment)
         segments, n_guard_decodes = guarded.segments, guarded.n_decodes
+    if work.options.loop_guard and not work.options.compat:
+        segments, loops = yield from without_loops(segments)
+        rejected = (*rejected, *loops)
     segments, rejected = (with_language(some, spoken.probability) for some in (segments, rejected))
     next_place = replace(
         place,

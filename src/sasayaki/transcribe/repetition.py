@@ -22,6 +22,16 @@ MOST = 0.75
 """A repetition is at least this share of the words, and of the stretches of speech: little else is said beside it."""
 
 
+LOOP_TURNS = 4
+"""What is said as often on end may be a loop."""
+
+_CHARACTERS = "\u3040-\u30ff\u3400-\u9fff"
+"""Of Chinese and Japanese, which have no spaces."""
+
+_UNIT = rf"\d+(?:[.,]\d+)*|[{_CHARACTERS}]|[^\W\d{_CHARACTERS}]+"
+"""A number, a character, or a word: *1,000,000,000,000* says nothing four times."""
+
+
 def is_repetition(text: str, spoken: Sequence[Region]) -> bool:
     """Whether a text that repeats itself says what is said: stretches of speech of one length, as many as its turns.
 
@@ -56,6 +66,22 @@ def n_turns(text: str) -> int:
             if matched >= period and matched + period > longest:
                 longest, turns = matched + period, (matched + period) // period
     return turns if longest >= MOST * len(units) else 0
+
+
+def find_runs(texts: Sequence[str]) -> tuple[range, ...]:
+    """Places of the texts in each run of words that is said `LOOP_TURNS` times or more on end; runs may overlap."""
+    said = [(word, place) for place, text in enumerate(texts) for word in re.findall(_UNIT, text.casefold())]
+    words, places = [word for word, _ in said], [place for _, place in said]
+    runs: list[range] = []
+    for period in range(len(words) // LOOP_TURNS, 0, -1):
+        begin = 0
+        for place in range(period, len(words) + 1):
+            if place < len(words) and words[place] == words[place - period]:
+                continue
+            if place - begin >= LOOP_TURNS * period:
+                runs.append(range(places[begin], places[place - 1] + 1))
+            begin = place - period + 1
+    return tuple(runs)
 
 
 def words_of(text: str) -> frozenset[str]:

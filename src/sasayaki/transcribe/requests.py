@@ -4,7 +4,7 @@ The loop is a generator. It yields requests, and is sent their answers; and it y
 that is final, to which nothing is sent (None). A driver may hold many loops at once and answer their requests together.
 
     Listen → Voice     Detect → DetectedLanguage     Decode → DecodingResult     Attend → array
-    Hear → array       Score → array
+    Hear → array       Compare → float     Score → array
 """
 
 from __future__ import annotations
@@ -111,6 +111,19 @@ class Hear:
 
 
 @dataclass(frozen=True, slots=True)
+class Compare:
+    """How much does what sounds in a window repeat itself? Answered as `sasayaki.alignment.recurrence.recurrence` does.
+
+    That is a number from 0 to 1.
+
+    Attributes:
+        window: what to listen to; of its frames only.
+    """
+
+    window: Window
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """How likely is a given text in a window? Answered as `sasayaki.decoding.score.score_tokens` does.
 
@@ -173,7 +186,7 @@ class WindowResult:
     n_guard_decodes: int = 0
 
 
-Request: TypeAlias = "Listen | Detect | Decode | Attend | Hear | Score"
+Request: TypeAlias = "Listen | Detect | Decode | Attend | Hear | Compare | Score"
 Answer: TypeAlias = Any
 """What a request says that it is answered by; None for a `WindowResult`."""
 

@@ -1,4 +1,4 @@
-"""Silence: stretches that are passed over, and when a window is taken for silent."""
+"""Silence: stretches that are passed over, and when a window is taken for silent, or surely for speech."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ LEAD_FRAMES = 20
 MIN_SKIP_FRAMES = 100
 """Silence at the start of a window that is shorter than this is not passed over: a window's first timestamp may be as
 late as this."""
+
+
+SURE_OF_SPEECH = 0.2
+"""A no-speech probability up to this, and text that is `SURE_OF_TEXT`, leave no doubt."""
+
+SURE_OF_TEXT = -0.5
+"""An average log-probability from this on."""
 
 
 def next_window(seek: int, end: int, options: TranscribeOptions) -> Asking[tuple[Window, Voice | None]]:
@@ -44,3 +51,8 @@ def is_silent(result: DecodingResult, options: TranscribeOptions) -> bool:
     if options.no_speech_threshold is None or result.no_speech_prob <= options.no_speech_threshold:
         return False
     return options.logprob_threshold is None or result.avg_logprob < options.logprob_threshold
+
+
+def is_sure(no_speech_prob: float, avg_logprob: float) -> bool:
+    """Whether the model has no doubt that somebody speaks, and says this."""
+    return no_speech_prob <= SURE_OF_SPEECH and avg_logprob >= SURE_OF_TEXT

@@ -1,0 +1,128 @@
+"""Text that says the same again and again is a loop where the sound does not, and no guess where it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sasayaki.audio.samples import WaveformSamples
+from sasayaki.transcribe.driver import Driver
+from sasayaki.transcribe.recording import Recording
+from sasayaki.transcribe.repetition import find_runs
+from sasayaki.transcribe.requests import Compare, Window, WindowResult
+from sasayaki.transcribe.sound_check import recurrence_of
+from tests.fakes import text, ts
+from tests.transcribe.scripted_decoder import ScriptedDecoder, WholeMel, result
+from tests.transcribe.test_coverage import segment
+from tests.transcribe.test_evidence import transcribed, voiced
+
+YES = " yes, yes, yes, yes"
+
+
+@pytest.mark.parametrize(
+    ("texts", "runs"),
+    [
+        (["Yes, yes. YES yes"], [range(1)]),
+        (["yes yes yes"], []),
+        (["so, I love it.", " I love it.", " I love it. I", " love it. And"], [range(4)]),
+        ([" I love it.", " I love him.", " I love it.", " I love it.", " I love it."], []),
+        (["no no", "no no", "it is", "so, so so so"], [range(2), range(3, 4)]),
+        (["a b c d e f g h i j k"] * 4, [range(4)]),
+        (["1,000,000,000,000", "8 8 8"], []),
+        (["8, 8, 8, 8"], [range(1)]),
+        (["ありがとうありがとう", "ありがとうありがとう"], [range(2)]),
+        (["谢谢大家谢谢大家谢谢大家谢谢大家"], [range(1)]),
+        (["... ... ... ...", ""], []),
+        ([], []),
+    ],
+)
+def test_runs_are_words_said_four_times_on_end(texts: list[str], runs: list[range]) -> None:
+    assert sorted(set(find_runs(texts)), key=lambda run: run.start) == runs
+
+
+def window_of(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], recurrence: float, doubt: float = 0.5, **options: Any
+) -> WindowResult:
+    """A window of segments of 2 s each, all of them speech."""
+    voiced(monkeypatch, (0, 2 * len(words)), recurrence=recurrence)
+    tokens = [token for place, said in enumerate(words) for token in (ts(2 * place), *text(said), ts(2 * place + 2))]
+    answer = lambda question: result(tokens, no_speech_prob=doubt)  # noqa: E731
+    _, (window,) = transcribed(answer, 200 * len(words), temperature=0.0, **options)
+    return window
+
+
+@pytest.mark.parametrize("words", [(YES,), (" yes", " yes, yes", " yes"), (" I love it.", *[" love it."] * 3)])
+def test_text_that_repeats_itself_where_the_sound_does_not_is_a_loop(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Speech at -10 dB in radio noise: *yes* eight times (tiny.en)."""
+    window = window_of(monkeypatch, words, recurrence=0.4)
+    assert window.segments == ()
+    assert [(segment.text, segment.rejected) for segment in window.rejected] == [(word, "loop") for word in words]
+
+
+@pytest.mark.parametrize(
+    ("words", "recurrence", "doubt", "options"),
+    [
+        ((YES,), 0.7, 0.5, {}),  # somebody says it
+        ((YES,), 0.4, 0.1, {}),  # the model is sure
+        ((" yes, yes, yes",), 0.4, 0.5, {}),
+        ((YES,), 0.4, 0.5, {"loop_guard": False}),
+        ((YES,), 0.4, 0.5, {"compat": True}),
+    ],
+)
+def test_what_may_be_said_is_kept(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], recurrence: float, doubt: float, options: dict[str, Any]
+) -> None:
+    window = window_of(monkeypatch, words, recurrence, doubt, **options)
+    assert "".join(segment.text for segment in window.segments) == "".join(words)
+    assert window.rejected == ()
+
+
+def test_what_is_beside_a_loop_is_kept_and_numbered(monkeypatch: pytest.MonkeyPatch) -> None:
+    window = window_of(monkeypatch, (" a", YES, " b"), recurrence=0.4)
+    assert [(segment.id, segment.text) for segment in window.segments] == [(0, " a"), (1, " b")]
+    assert [(segment.id, segment.text) for segment in window.rejected] == [(1, YES)]
+    assert window.place.n_segment == 2
+
+
+def test_a_loop_is_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    voiced(monkeypatch, (0, 35))
+    answer = lambda question: result((ts(0), *text(YES), ts(28)), no_speech_prob=0.5)  # noqa: E731
+    decoder, _ = transcribed(answer, 3500, temperature=0.0)
+    assert len(decoder.questions) == 2
+    assert not decoder.questions[1].options.prompt
+
+
+def test_without_voice_activity_loops_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert window_of(monkeypatch, (YES,), recurrence=0.4, vad="off").segments == ()
+
+
+@pytest.mark.parametrize(("recurrence", "is_kept"), [(0.9, True), (0.7, False)])
+def test_text_that_repeats_itself_as_the_sound_does_is_no_guess(
+    monkeypatch: pytest.MonkeyPatch, recurrence: float, is_kept: bool
+) -> None:
+    """*Two* said three times with 0.2 s between is one stretch of speech, and *Tutu tutu* with base."""
+    voiced(monkeypatch, (0, 1.6), recurrence=recurrence)
+    answer = result((ts(0), *text(" Tutu tutu"), ts(1.6)), no_speech_prob=0.78, avg_logprob=-0.89)
+    _, (window,) = transcribed(lambda question: answer, 170, temperature=0.0)
+    assert [segment.text for segment in window.segments] == [" Tutu tutu"] * is_kept
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "window"),
+    [(1.0, 3.0, (80, 320)), (0.1, 3.0, (0, 320)), (0.0, 30.0, (0, 3000)), (5.0, 34.9, (480, 3480))],
+)
+def test_sound_is_looked_at_a_little_beside_the_text(start: float, end: float, window: tuple[int, int]) -> None:
+    assert next(recurrence_of([segment(start, end, YES)])) == Compare(Window(*window))
+
+
+def test_sound_is_compared_without_what_fills_a_window() -> None:
+    mel = np.random.default_rng(0).standard_normal((80, 4000)).astype(np.float32)
+    mel[:, 100:300] = np.tile(mel[:, :50], 4)
+    audio = Recording(WholeMel(mel), 1000, WaveformSamples(np.zeros(160_000, np.float32)))
+    driver = Driver(ScriptedDecoder(lambda question: result()), audio)  # type: ignore[arg-type]
+    assert driver.answer(Compare(Window(100, 300))) > 0.99
+    assert driver.answer(Compare(Window(400, 600))) < 0.3
