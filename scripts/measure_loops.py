@@ -6,9 +6,9 @@
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The first form transcribes
 and writes one JSON line for each recording and setting, and may be stopped at any time: it goes on behind what the
 file has. The second prints a table. A loop is counted by words and not by tokens, so that it does not ask the
-detector about itself: one to eight words said at least `MIN_REPEATS` times on end, or a text that compresses better
-than 2.4. The word error rate is that of texts as openai/whisper's normaliser leaves them, so the table needs the
-packages openai-whisper and RapidFuzz.
+detector about itself: one to eight words said at least `--repeats` times on end, which nobody says so often, or a text
+that compresses better than 2.4. The word error rate is that of texts as openai/whisper's normaliser leaves them, so
+the table needs the packages openai-whisper and RapidFuzz.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy.typing as npt
 Samples = npt.NDArray[np.float32]
 
 SAMPLE_RATE = 16_000
-MIN_REPEATS = 8
+N_CLIPS, N_VOICES = 8, 8
 NOISES = ("white", "pink", "radio", "modulated")
 N_SEED = 2
 SNRS_DB = (0, -5, -10)
@@ -60,12 +60,27 @@ def noise(kind: str, seconds: float, seed: int = 0) -> Samples:
     return np.asarray(0.1 * samples / np.sqrt(np.mean(samples**2)), np.float32)
 
 
-def bury(speech: Samples, kind: str, snr_db: float, seed: int) -> Samples:
+def bury(speech: Samples, background: Samples, snr_db: float) -> Samples:
     """Speech in noise, at this ratio of their powers."""
-    background = noise(kind, len(speech) / SAMPLE_RATE, seed)[: len(speech)]
     level = np.sqrt(np.mean(speech**2) / np.mean(background**2)) * 10 ** (-snr_db / 20)
     mixed = speech + level * background
     return np.asarray(0.5 * mixed / np.abs(mixed).max(), np.float32)
+
+
+def babble(folder: Path, rows: list[dict[str, str]], seconds: float, seed: int) -> Samples:
+    """Voices in other languages than English, all at once, with root mean square 0.1."""
+    from sasayaki import load_audio
+
+    draw = np.random.default_rng(seed + 100)
+    spoken = [row for row in rows if row["language"] not in ("en", "") and row["text"].strip()]
+    pool = [row for row in spoken if 4 <= float(row["seconds"]) <= 40]
+    n = round(seconds * SAMPLE_RATE)
+    total = np.zeros(n, np.float32)
+    for place in draw.choice(len(pool), N_VOICES, replace=False):
+        voice = load_audio(folder / pool[place]["file"])
+        voice = np.roll(np.tile(voice, -(-n // len(voice)))[:n], int(draw.integers(n)))
+        total += voice / np.sqrt(np.mean(voice**2))
+    return np.asarray(0.1 * total / np.sqrt(np.mean(total**2)), np.float32)
 
 
 @dataclass(frozen=True)
@@ -83,7 +98,8 @@ def materials(manifest: Path) -> Iterator[Material]:
     from sasayaki import load_audio
 
     with manifest.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["language"] == "en"]
+        everything = [*csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    rows = [row for row in everything if row["language"] == "en"]
     folder = manifest.parent
     for seed in range(N_SEED):
         for kind in NOISES:
@@ -94,8 +110,15 @@ def materials(manifest: Path) -> Iterator[Material]:
         text = " ".join(row["text"] for row in group)
         for snr_db in SNRS_DB:
             for kind in ("white", "radio"):
-                mixed = bury(speech, kind, snr_db, number)
-                yield Material(f"speech at {snr_db} dB", f"{number} {kind}", mixed, text)
+                background = noise(kind, len(speech) / SAMPLE_RATE, number)
+                yield Material(f"speech at {snr_db} dB", f"{number} {kind}", bury(speech, background, snr_db), text)
+    for number, row in enumerate(chosen[1 :: len(chosen) // N_CLIPS][:N_CLIPS]):
+        speech = load_audio(folder / row["file"])
+        seconds = len(speech) / SAMPLE_RATE
+        sounds = {kind: noise(kind, seconds, number) for kind in ("radio", "white")}
+        sounds["babble"] = babble(folder, everything, seconds, number)
+        for snr_db, (kind, background) in product(SNRS_DB, sounds.items()):
+            yield Material(f"clip at {snr_db} dB", f"{number} {kind}", bury(speech, background, snr_db), row["text"])
     yield from repetitions(folder, rows)
 
 
@@ -145,6 +168,7 @@ def transcribe_all(arguments: argparse.Namespace) -> None:
         material
         for number, material in enumerate(materials(arguments.manifest))
         if material.kind == "noise" or number % arguments.every == 0
+        if material.kind.startswith(tuple(arguments.kinds))
     ]
     for name in arguments.models:
         model = sasayaki.load_model(name, threads=arguments.threads)
@@ -173,15 +197,17 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
-def is_loop(line: dict[str, Any]) -> bool:
+def is_loop(line: dict[str, Any], least: int) -> bool:
     """Whether a loop is left in an answer; for a digit that was said n times, more than twice as many."""
     text = " ".join(segment[2] for segment in line["segments"])
+    turns = longest_repeat(text)[0]
     if line["kind"].startswith("digit"):
-        return longest_repeat(text)[0] > 2 * int(line["kind"].removeprefix("digit x"))
-    return longest_repeat(text)[0] >= MIN_REPEATS or any(segment[3] > 2.4 for segment in line["segments"])
+        return turns > 2 * int(line["kind"].removeprefix("digit x"))
+    is_said = turns <= longest_repeat(line["text"])[0]
+    return (turns >= least and not is_said) or any(segment[3] > 2.4 for segment in line["segments"])
 
 
-def table(path: Path) -> None:
+def table(path: Path, least: int) -> None:
     """Print how many recordings of each kind loop."""
     from rapidfuzz.distance import Levenshtein
     from whisper.normalizers import EnglishTextNormalizer
@@ -203,7 +229,8 @@ def table(path: Path) -> None:
         n_expected = sum(len(normalise(line["text"]).split()) for line in group)
         rate = f"{100 * sum(map(edits, group)) / n_expected:.0f}" if n_expected else ""
         print("| " + " | ".join(key), end=" | ")
-        print(f"{len(group)} | {sum(map(is_loop, group))} | {n_words} | {rate} | {np.mean(attempts or [0]):.2f} |")
+        n_loops = sum(is_loop(line, least) for line in group)
+        print(f"{len(group)} | {n_loops} | {n_words} | {rate} | {np.mean(attempts or [0]):.2f} |")
 
 
 def main() -> None:
@@ -213,13 +240,15 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["tiny.en", "base"])
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["beams", "default"])
     parser.add_argument("--guards", nargs="+", choices=["off", "on"], default=["off", "on"])
+    parser.add_argument("--kinds", nargs="+", default=[""], help="take only what begins so: noise, clip, speech, digit")
+    parser.add_argument("--repeats", type=int, default=8, help="so many turns are a loop")
     parser.add_argument("--every", type=int, default=1, help="take every n-th recording only, noise aside")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=Path("loops.jsonl"))
     parser.add_argument("--table", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     if arguments.table:
-        table(arguments.table)
+        table(arguments.table, arguments.repeats)
     else:
         transcribe_all(arguments)
 
