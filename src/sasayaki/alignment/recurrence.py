@@ -11,19 +11,24 @@ _FRAMES = 2
 _PIECE, _APART = 20, 10
 """Frames of 20 ms in a piece, the length of a short word, and the least that lies between the starts of two."""
 
+_TINY = 1e-9
+"""Keeps silence from being divided by."""
+
 
 def recurrence(mel: npt.ArrayLike) -> float:
-    """How much each piece of a sound, 0.4 s long, is like the piece elsewhere in it that is most like it.
+    """How much more a sound is like other parts of itself than like itself played backwards.
 
-    Pieces are compared by the cosine between their spectrograms, each band without its mean, so steady noise is like
-    nothing; loud pieces count for more. A word said again by the same speaker has 0.8 and more, speech that says one
-    thing after the other 0.5, speech in noise less (docs/log.md).
+    Each piece of 0.4 s is compared with all others by the cosine between their spectrograms, each band without its
+    mean, and the best is taken: `forwards`; and with all others played backwards: `backwards`. Louder pieces count for
+    more. The second says what is alike by chance, be it noise, hum or speech, for what is said again is never said
+    backwards. The recurrence is (forwards - backwards) / (1 - backwards).
 
     Args:
         mel: (n_mels, n_frames) log-mel spectrogram, 100 frames a second, without padding.
 
     Returns:
-        0 to 1; 0 for what is shorter than 0.6 s.
+        1 for an exact repetition, 0.4 and more for a word that is said again and again, about 0 for other speech and
+        noise, at least -1; 0 for what is shorter than 0.6 s (docs/search.md).
     """
     values = np.asarray(mel, np.float32)
     n_frames = values.shape[1] // _FRAMES
@@ -33,13 +38,24 @@ def recurrence(mel: npt.ArrayLike) -> float:
     frames = values[:, : n_frames * _FRAMES].reshape(len(values), n_frames, _FRAMES).mean(axis=2)
     frames -= frames.mean(axis=1, keepdims=True)
     products = frames.T @ frames
+    sizes = np.sqrt(np.convolve(np.diagonal(products), np.ones(_PIECE), "valid") + _TINY)
+    loudness = np.convolve(np.square(np.maximum(frames, 0.0)).sum(axis=0), np.ones(_PIECE), "valid") + _TINY
+    forwards, backwards = (
+        float(np.average(_best(products, order, sizes), weights=loudness))
+        for order in (range(_PIECE), range(_PIECE - 1, -1, -1))
+    )
+    return max((forwards - backwards) / (1 - backwards + _TINY), -1.0)
+
+
+def _best(products: npt.NDArray[np.float32], order: range, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """The cosine of each piece and the one most like it, whose frames are taken in this order, (n_pieces,)."""
+    n_pieces = len(sizes)
     alike = np.zeros((n_pieces, n_pieces), np.float32)
-    for place in range(_PIECE):
-        alike += products[place : place + n_pieces, place : place + n_pieces]
-    sizes = np.sqrt(np.maximum(np.diagonal(alike), 1e-12))
+    for place, other in enumerate(order):
+        alike += products[place : place + n_pieces, other : other + n_pieces]
     alike /= sizes[:, None]
     alike /= sizes
     for place in range(n_pieces):
         alike[place, max(place - _APART + 1, 0) : place + _APART] = 0.0
-    loudness = np.convolve(np.square(np.maximum(frames, 0.0)).sum(axis=0), np.ones(_PIECE), "valid")
-    return max(float(alike.max(axis=1) @ loudness / max(float(loudness.sum()), 1e-12)), 0.0)
+    best: npt.NDArray[np.float32] = alike.max(axis=1)
+    return best

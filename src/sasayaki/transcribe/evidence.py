@@ -14,7 +14,7 @@ from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.repetition import MIN_TURNS, is_repetition, n_turns
 from sasayaki.transcribe.requests import Asking, Window
 from sasayaki.transcribe.silence import is_silent, is_sure
-from sasayaki.transcribe.sound_check import MARGIN, SURELY_SAME_SOUND, recurrence_of
+from sasayaki.transcribe.sound_check import MARGIN, SAME_SOUND, recurrence_of
 from sasayaki.vad.voice import Voice
 
 UNSURE_OF_SPEECH = 0.4
@@ -151,7 +151,7 @@ def _is_repeated(segments: Sequence[Segment], text: str, voice: Voice) -> Asking
     if n_turns(text) < MIN_TURNS:
         return False
     recurrence = yield from recurrence_of(segments)
-    return recurrence >= SURELY_SAME_SOUND
+    return recurrence >= SAME_SOUND
 
 
 def _evidence(segment: Segment, kept: Fallback, voice: Voice | None, options: TranscribeOptions) -> Evidence:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -24,6 +26,9 @@ MOST = 0.75
 
 LOOP_TURNS = 4
 """What is said as often on end may be a loop."""
+
+LOOSE_WORDS = 3
+"""A phrase of fewer words is said often without being a loop: *of the*."""
 
 _CHARACTERS = "\u3040-\u30ff\u3400-\u9fff"
 """Of Chinese and Japanese, which have no spaces."""
@@ -68,20 +73,54 @@ def n_turns(text: str) -> int:
     return turns if longest >= MOST * len(units) else 0
 
 
-def find_runs(texts: Sequence[str]) -> tuple[range, ...]:
-    """Places of the texts in each run of words that is said `LOOP_TURNS` times or more on end; runs may overlap."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A phrase that is said again and again.
+
+    Attributes:
+        places: of the texts in which it is.
+        share: of the words of these texts, from its first turn to its last.
+    """
+
+    places: range
+    share: float
+
+
+def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
+    """Phrases that are said again and again in texts that follow each other, in their order.
+
+    That is `LOOP_TURNS` times or more on end; for one of `LOOSE_WORDS` words or more it is enough when it makes up half
+    of what is said from its first turn to its last.
+    """
     said = [(word, place) for place, text in enumerate(texts) for word in re.findall(_UNIT, text.casefold())]
     words, places = [word for word, _ in said], [place for _, place in said]
-    runs: list[range] = []
-    for period in range(len(words) // LOOP_TURNS, 0, -1):
-        begin = 0
-        for place in range(period, len(words) + 1):
-            if place < len(words) and words[place] == words[place - period]:
+    found: list[range] = []
+    for size in range(1, len(words) // LOOP_TURNS + 1):
+        longest = LOOP_TURNS * size * (2 if size >= LOOSE_WORDS else 1)
+        starts: dict[tuple[str, ...], list[int]] = {}
+        for start in range(len(words) - size + 1):
+            turns = starts.setdefault(tuple(words[start : start + size]), [])
+            if turns and start < turns[-1] + size:
                 continue
-            if place - begin >= LOOP_TURNS * period:
-                runs.append(range(places[begin], places[place - 1] + 1))
-            begin = place - period + 1
+            turns.append(start)
+            if len(turns) >= LOOP_TURNS and start + size - turns[-LOOP_TURNS] <= longest:
+                found.append(range(turns[-LOOP_TURNS], start + size))
+    runs = []
+    for span in _joined(found):
+        among = range(places[span.start], places[span.stop - 1] + 1)
+        runs.append(Run(among, len(span) / sum(place in among for place in places)))
     return tuple(runs)
+
+
+def _joined(spans: Sequence[range]) -> list[range]:
+    """Ranges of which those that overlap are one."""
+    joined: list[range] = []
+    for span in sorted(spans, key=attrgetter("start")):
+        if joined and span.start < joined[-1].stop:
+            joined[-1] = range(joined[-1].start, max(joined[-1].stop, span.stop))
+        else:
+            joined.append(span)
+    return joined
 
 
 def words_of(text: str) -> frozenset[str]:
