@@ -27,7 +27,7 @@ def recurrence(mel: npt.ArrayLike) -> float:
         mel: (n_mels, n_frames) log-mel spectrogram, 100 frames a second, without padding.
 
     Returns:
-        1 for an exact repetition, 0.4 and more for a word that is said again and again, about 0 for other speech and
+        1 for an exact repetition, 0.2 and more for what is said again and again, about 0 for other speech and
         noise, at least -1; 0 for what is shorter than 0.6 s (docs/search.md).
     """
     values = np.asarray(mel, np.float32)
