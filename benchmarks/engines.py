@@ -96,10 +96,10 @@ class SasayakiBatch8(Sasayaki):
     batch = 8
 
 
-class SasayakiShort(Sasayaki):
-    """The option for short recordings."""
+class SasayakiFull(Sasayaki):
+    """Short recordings with all the silence behind them."""
 
-    options = {"short_context": True}  # noqa: RUF012
+    options = {"short_context": False}  # noqa: RUF012
 
 
 class FasterWhisper(ReadsFiles):
@@ -220,7 +220,7 @@ class WhisperCppInt8(WhisperCpp):
 
 ENGINES: dict[str, type[Engine]] = {
     "sasayaki": Sasayaki,
-    "sasayaki-short": SasayakiShort,
+    "sasayaki-full": SasayakiFull,
     "sasayaki-batch8": SasayakiBatch8,
     "fw-int8": FasterWhisper,
     "fw-int8-batch8": FasterWhisperBatch8,

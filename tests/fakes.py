@@ -122,7 +122,9 @@ class ScriptedInference:
         self.calls: list[Call] = []
         self.n_open = 0
 
-    def encode(self, mel: np.ndarray) -> list[FakeAudio]:
+    def encode(self, mel: np.ndarray, positions: np.ndarray | None = None) -> list[FakeAudio]:
+        if positions is not None:
+            assert positions.shape == (len(mel), (mel.shape[-1] + 1) // 2)
         self.encoded.extend(mel)
         return [FakeAudio(self.name_audio(window)) for window in mel]
 

@@ -182,7 +182,7 @@ def test_peers_have_an_interpreter_of_their_own() -> None:
     given = ["/peers/python", "whispercpp-q8=/cpp/python"]
     assert compare.interpreter("fw-int8", given) == "/peers/python"
     assert compare.interpreter("whispercpp-q8", given) == "/cpp/python"
-    assert compare.interpreter("sasayaki-short", given) == compare.interpreter("openai-f32", []) == sys.executable
+    assert compare.interpreter("sasayaki-full", given) == compare.interpreter("openai-f32", []) == sys.executable
 
 
 def test_unknown_engines_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,7 @@ def test_all_of_45_s_is_transcribed(model: Whisper) -> None:
 def test_recordings_of_every_length_are_done(model: Whisper, n_samples: int, n_windows: int) -> None:
     done: list[tuple[float, float]] = []
     audio = tone("low", n_samples / SECONDS)
-    result = model.transcribe(audio, language="en", progress=lambda *at: done.append(at))
+    result = model.transcribe(audio, language="en", short_context=False, progress=lambda *at: done.append(at))
     assert len(model.inference.encoded) == len(done) == n_windows
     assert result.duration == n_samples // 160 / 100
     assert all(0 <= segment.start < segment.end <= result.duration for segment in result.segments)
@@ -127,7 +127,7 @@ def test_the_language_is_detected_once_from_the_first_window() -> None:
 
 
 def test_a_given_language_is_not_detected(model: Whisper) -> None:
-    result = model.transcribe(RECORDING, language="German")
+    result = model.transcribe(RECORDING, language="German", short_context=False)
     assert (result.language, result.language_probs) == ("de", None)
     assert len(model.inference.encoded) == 3
 
@@ -142,7 +142,7 @@ def test_the_text_is_that_of_the_segments_whatever_the_prompt(model: Whisper, pr
 @pytest.mark.parametrize("prompt", [text("x" * 222), text("y" * 223), text("z" * 300), "names " * 60])
 def test_a_carried_prompt_is_in_front_of_every_window(model: Whisper, prompt: Any) -> None:
     """B18: the engine is fed the last 223 tokens of the prompt in every window."""
-    model.transcribe(RECORDING, initial_prompt=prompt, carry_initial_prompt=True, language="en")
+    model.transcribe(RECORDING, initial_prompt=prompt, carry_initial_prompt=True, language="en", short_context=False)
     carried = (text(" " + prompt.strip()) if isinstance(prompt, str) else prompt)[-223:]
     starts = [call.rows[0].tokens for call in model.inference.calls if call.rows[0].source is None]
     assert len(starts) == 3
@@ -510,7 +510,7 @@ def test_an_english_only_model_takes_english_without_a_warning(language: str | N
     model = make_english_model()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = model.transcribe(RECORDING, language=language, condition_on_previous_text=False)
+        result = model.transcribe(RECORDING, language=language, condition_on_previous_text=False, short_context=False)
     assert (result.language, result.language_probs) == ("en", None)
     assert len(model.inference.encoded) == 3
     starts = [call.rows[0].tokens for call in model.inference.calls if call.rows[0].source is None]

@@ -163,7 +163,7 @@ def test_windows_are_kept_in_journals_and_not_decoded_again(tmp_path: Path) -> N
 def test_windows_that_begin_together_are_encoded_together() -> None:
     model = make_model(speak())
     sizes, encode = [], model.inference.encode
-    model.inference.encode = lambda mel: sizes.append(len(mel)) or encode(mel)
+    model.inference.encode = lambda mel, positions: sizes.append(len(mel)) or encode(mel, positions)
     list(model.transcribe_many([tone(name, 30.0) for name in ("low", "high", "top")], language="en", vad="off"))
     assert sizes == [3]
 

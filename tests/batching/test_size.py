@@ -58,6 +58,6 @@ def test_many_recordings_are_taken_as_auto_does(monkeypatch: pytest.MonkeyPatch)
     sizes = [model.batch_size(TranscribeOptions(batch_size=size, beam_size=5)) for size in ("auto", 7, "7", 1)]
     assert sizes == [4, 7, 7, 1]
     encode, together = model.inference.encode, []
-    model.inference.encode = lambda mel: together.append(len(mel)) or encode(mel)
-    list(model.transcribe_many([tone("low", 20.0)] * 9, language="en", vad="off", coverage_guard=False))
+    model.inference.encode = lambda mel, positions: together.append(len(mel)) or encode(mel, positions)
+    list(model.transcribe_many([tone("low", 30.0)] * 9, language="en", vad="off", coverage_guard=False))
     assert together == [4, 4, 1]

@@ -396,7 +396,7 @@ OPTION_VALUES: dict[str, tuple[str, Any]] = {
     "hallucination_silence_threshold": ("2", 2.0),
     "vad": ("energy", "energy"),
     "batch_size": ("4", 4),
-    "short_context": ("True", True),
+    "short_context": ("False", False),
     "coverage_guard": ("False", False),
     "vad_threshold": ("0.7", 0.7),
     "vad_min_speech": ("0.2", 0.2),

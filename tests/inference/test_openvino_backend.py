@@ -44,6 +44,19 @@ def test_encoder_equals_the_twin_at_every_length(n_frames: int) -> None:
         assert_close(audio.array, TWIN.encode(window))
 
 
+def test_encoder_equals_the_twin_where_positions_are_left_out() -> None:
+    positions = [[0, 1, 2, 7, 8, 19], [0, 1, 2, 3, 4, 5], [3, 6, 9, 12, 15, 18]]
+    mel = MEL[:, :, :12]
+    for audio, window, kept in zip(INFERENCE.encode(mel, positions), mel, positions, strict=True):
+        assert_close(audio.array, TWIN.encode(window, kept))
+
+
+@pytest.mark.parametrize("positions", [[[0, 1]], [[0, 1, 1]], [[0, 1, 20]], [[-1, 0, 1]], [0, 1, 2]])
+def test_positions_that_cannot_be_are_refused(positions: list[object]) -> None:
+    with pytest.raises(ValueError, match="expected positions"):
+        INFERENCE.encode(MEL[:1, :, :6], positions)
+
+
 @pytest.mark.parametrize(
     "checkpoint",
     [

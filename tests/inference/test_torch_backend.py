@@ -194,6 +194,15 @@ def test_encoding_a_batch_equals_encoding_singles_from_numpy_and_torch() -> None
         assert torch.equal(read_all(wrapped, (1, 2)), read_all(audio, (1, 2)))
 
 
+def test_positions_may_be_left_out() -> None:
+    positions = [[0, 1, 2, 7, 8, 19], [0, 1, 2, 3, 4, 5]]
+    mel = random_mel(DIMS, 2, n_frames=12, seed=9)
+    for audio, window, kept in zip(ENGINE.encode(mel, positions), mel, positions, strict=True):
+        assert_close(audio.array, NumpyWhisper(CHECKPOINT).encode(window, kept))
+    with pytest.raises(ValueError, match="positions that increase"):
+        ENGINE.encode(mel[:1], [[0, 1, 2, 2, 3, 4]])
+
+
 def test_logits_belong_to_the_caller() -> None:
     session = ENGINE.start()
     logits = session.forward([Row(AUDIOS[0], (1, 2))])

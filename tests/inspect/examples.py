@@ -94,6 +94,7 @@ def transcribed(seconds: float = 50.0, **options: Any) -> tuple[Trace, np.ndarra
         "condition_on_previous_text": False,
         "suppress_tokens": str(BANNED),
         "vad": "off",
+        "short_context": False,
     }
     scripted_model().transcribe(samples, trace=trace, **{**given, **options})
     return trace, samples

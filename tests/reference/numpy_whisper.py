@@ -6,6 +6,7 @@ residual blocks, exact GELU, and an output projection tied to the token embeddin
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,16 +28,22 @@ class NumpyWhisper:
     checkpoint: Checkpoint
     dtype: type[np.floating] = np.float64
 
-    def encode(self, mel: Floats) -> Floats:
-        """Encoder output, (n_ctx, n_audio_state), of one log-mel window, (n_mels, n_frames)."""
+    def encode(self, mel: Floats, positions: Sequence[int] | None = None) -> Floats:
+        """Encoder output, (n_ctx, n_audio_state), of one log-mel window, (n_mels, n_frames).
+
+        With `positions`, (n_ctx,), each counts in attention once more for every two that are left out beside it.
+        """
         dims = self.checkpoint.dims
         x = gelu(self._conv("encoder.conv1", mel.astype(self.dtype), stride=1))
         x = gelu(self._conv("encoder.conv2", x, stride=2)).T
-        x = x + self._weight("encoder.positional_embedding")[: len(x)]
+        kept = list(range(len(x)) if positions is None else positions)
+        left_out = np.array([after - before - 1 for before, after in itertools.pairwise(kept)])
+        times = 1 + np.append(left_out, 0) / 2 + np.append(0, left_out) / 2
+        x = x + self._weight("encoder.positional_embedding")[kept]
         for layer in range(dims.n_audio_layer):
             block = f"encoder.blocks.{layer}"
             h = self._layer_norm(f"{block}.attn_ln", x)
-            x = x + self._attention(f"{block}.attn", h, h, dims.n_audio_head)
+            x = x + self._attention(f"{block}.attn", h, h, dims.n_audio_head, times=times)
             x = x + self._mlp(block, x)
         return self._layer_norm("encoder.ln_post", x)
 
@@ -71,8 +78,17 @@ class NumpyWhisper:
         h = self._layer_norm(f"{block}.mlp_ln", x)
         return self._linear(f"{block}.mlp.2", gelu(self._linear(f"{block}.mlp.0", h)))
 
-    def _attention(self, name: str, x: Floats, source: Floats, n_head: int, *, is_causal: bool = False) -> Floats:
-        """Queries from `x` (n, n_state) look at keys and values from `source` (m, n_source)."""
+    def _attention(
+        self,
+        name: str,
+        x: Floats,
+        source: Floats,
+        n_head: int,
+        *,
+        is_causal: bool = False,
+        times: Floats | None = None,
+    ) -> Floats:
+        """Queries from `x` (n, n_state) look at keys and values from `source` (m, n_source), each so many `times`."""
         query = self._linear(f"{name}.query", x)
         key = self._linear(f"{name}.key", source)
         value = self._linear(f"{name}.value", source)
@@ -81,7 +97,8 @@ class NumpyWhisper:
             scores = q @ k.T / math.sqrt(q.shape[1])
             if is_causal:
                 scores[np.triu_indices(len(scores), k=1)] = -np.inf
-            heads.append(softmax(scores) @ v)
+            weights = softmax(scores) * (1 if times is None else times)
+            heads.append(weights / weights.sum(axis=1, keepdims=True) @ v)
         return self._linear(f"{name}.out", np.concatenate(heads, axis=1))
 
     def _conv(self, name: str, x: Floats, *, stride: int) -> Floats:

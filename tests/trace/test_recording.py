@@ -232,7 +232,7 @@ def test_windows_have_their_attempts_with_reasons_and_their_segments() -> None:
 
     trace = Trace()
     audio = np.zeros(16_000 * 4, np.float32)
-    watched_model(script).transcribe(audio, language="en", temperature=(0.0, 0.5), trace=trace)
+    watched_model(script).transcribe(audio, language="en", temperature=(0.0, 0.5), short_context=False, trace=trace)
     (window,) = trace.windows()
     assert [(attempt.temperature, attempt.failed) for attempt in window.attempts] == [
         (0.0, ("logprob_threshold",)),

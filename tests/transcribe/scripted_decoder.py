@@ -46,7 +46,8 @@ class ScriptedDecoder:
     def inference(self) -> SimpleNamespace:
         return SimpleNamespace(dims=dimensions(), encode=self._encode)
 
-    def _encode(self, mel: np.ndarray) -> list[tuple[int, int]]:
+    def _encode(self, mel: np.ndarray, positions: np.ndarray) -> list[tuple[int, int]]:
+        assert positions.shape == (len(mel), mel.shape[-1] // 2)
         self.n_encoded += len(mel)
         return [(int(window[0, 0]), int(window[1].sum())) for window in mel]
 
@@ -110,7 +111,7 @@ def windows(*tokens: Sequence[int]) -> Answer:
 
 def run(decoder: ScriptedDecoder, content_frames: int, **options: object) -> list[Segment]:
     """All segments of a recording, transcribed in English without voice activity detection."""
-    settled = TranscribeOptions(**({"vad": "off"} | options))
+    settled = TranscribeOptions(**({"vad": "off", "short_context": False} | options))
     return run_loop(decoder, recording(content_frames), settled, language="en")
 
 

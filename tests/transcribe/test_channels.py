@@ -118,7 +118,7 @@ def test_each_channel_is_transcribed_for_itself_and_joined_by_time(source: Any) 
 
 def test_the_context_of_a_channel_is_its_own() -> None:
     model = make_model()
-    model.transcribe(STEREO, channels="split", language="en")
+    model.transcribe(STEREO, channels="split", language="en", short_context=False)
     prompts = {
         bytes(t for t in call.histories[0] if t < 256) for call in model.inference.calls if call.rows[0].source is None
     }
@@ -143,7 +143,7 @@ def test_progress_is_that_of_the_last_channel() -> None:
 
 @cache
 def transcribed_in_one_go() -> Transcription:
-    return make_model().transcribe(STEREO, channels="split", language="en")
+    return make_model().transcribe(STEREO, channels="split", language="en", short_context=False)
 
 
 @pytest.mark.parametrize("n_window", [0, 1, 3, 5])
@@ -156,11 +156,12 @@ def test_split_channels_go_on_from_a_journal(tmp_path: Path, n_window: int) -> N
             STEREO,
             channels="split",
             language="en",
+            short_context=False,
             journal=path,
             cancel=lambda: len(model.inference.encoded) > n_window,
         )
     again = make_model()
-    result = again.transcribe(STEREO, channels="split", language="en", journal=path)
+    result = again.transcribe(STEREO, channels="split", language="en", short_context=False, journal=path)
     assert json.dumps(result.to_dict()) == json.dumps(expected.to_dict())
     assert len(again.inference.encoded) == 6 - n_window
 

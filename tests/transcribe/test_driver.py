@@ -22,7 +22,7 @@ A, B = text(" a"), text(" b")
 
 
 def loop(content_frames: int, **options: Any) -> Loop:
-    settled = TranscribeOptions(**({"vad": "off"} | options))
+    settled = TranscribeOptions(**({"vad": "off", "short_context": False} | options))
     work = Assignment(content_frames, settled, byte_tokenizer(), n_text_ctx=448)
     return transcribe_recording(work, work.begin("en"))
 

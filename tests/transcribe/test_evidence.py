@@ -79,7 +79,7 @@ def voiced(
 
 
 def transcribed(answer: Answer, content_frames: int, **options: Any) -> tuple[ScriptedDecoder, list[WindowResult]]:
-    settled = TranscribeOptions(**({"coverage_guard": False} | options))
+    settled = TranscribeOptions(**({"coverage_guard": False, "short_context": False} | options))
     decoder = ScriptedDecoder(answer)
     work = Assignment(content_frames, settled, byte_tokenizer(), n_text_ctx=448)
     loop = transcribe_recording(work, work.begin("en"))

@@ -183,7 +183,7 @@ def facts(result: Transcription) -> str:
 @pytest.mark.parametrize("change", ["language", "model", "audio", "option"])
 def test_a_journal_of_another_transcription_is_not_used(path: Path, change: str) -> None:
     interrupted(make_model(), path, 2, language="en")
-    model, audio, options = make_model(), RECORDING, {"language": "en"}
+    model, audio, options = make_model(), RECORDING, {"language": "en", "short_context": False}
     if change == "model":
         model.name = "other"
     elif change == "audio":

@@ -16,6 +16,7 @@ from sasayaki.decoding.task import DecodingTask
 from sasayaki.results import DecodingResult
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.requests import Answer, Decode, Loop, WindowResult, Windows
+from sasayaki.transcribe.short import positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +121,8 @@ class Lanes:
         for n_frames in sorted({mel.shape[1] for mel in mels.values()}):
             lanes = [lane for lane, mel in mels.items() if mel.shape[1] == n_frames]
             with self._failing(*lanes):
-                encoded = self.pool.inference.encode(np.stack([mels[lane] for lane in lanes]))
+                places = np.stack([positions(self._wanted[lane].window) for lane in lanes])
+                encoded = self.pool.inference.encode(np.stack([mels[lane] for lane in lanes]), places)
                 for lane, features in zip(lanes, encoded, strict=True):
                     lane.driver.take(self._wanted[lane].window, features)
         for lane, request in list(self._wanted.items()):

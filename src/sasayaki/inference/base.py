@@ -99,10 +99,14 @@ class Inference(Protocol):
         """Sizes of the model."""
         ...
 
-    def encode(self, mel: Array) -> list[AudioFeatures]:
+    def encode(self, mel: Array, positions: Array | None = None) -> list[AudioFeatures]:
         """Encode log-mel windows, (n_audio, n_mels, n_frames) float, into one AudioFeatures each.
 
-        n_frames is 2 * n_audio_ctx (3000) for a full window.
+        Args:
+            mel: n_frames is 2 * n_audio_ctx (3000) for a full window. A shorter one has a shorter context.
+            positions: where the two frames of each step stand in a full window, (n_audio, ceil(n_frames / 2)) integers
+                that increase; None takes the first ones. What is kept stands for what is left out beside it
+                (`inference.positions.log_shares`), which should be alike: silence.
         """
         ...
 

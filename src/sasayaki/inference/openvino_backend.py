@@ -20,6 +20,7 @@ from sasayaki.inference.openvino_decoder import build_decoder, build_step
 from sasayaki.inference.openvino_graph import build_encoder, build_head, build_projection
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov, run
 from sasayaki.inference.openvino_session import DecoderGraphs, Embedding, OpenVINOSession
+from sasayaki.inference.positions import checked_positions, log_shares
 from sasayaki.inference.rows import RowLayout
 from sasayaki.inference.threads import limited_threads
 
@@ -82,13 +83,14 @@ class OpenVINOInference:
         """Sizes of the model."""
         return self._dims
 
-    def encode(self, mel: Array) -> list[AudioFeatures]:
+    def encode(self, mel: Array, positions: Array | None = None) -> list[AudioFeatures]:
         """Encode log-mel windows, (n_audio, n_mels, n_frames) float, into one AudioFeatures each.
 
-        Windows shorter than 2 * n_audio_ctx frames are encoded with a shorter context, not padded.
+        Windows shorter than 2 * n_audio_ctx frames are encoded with a shorter context, not padded; `positions` tells
+        where their frames stand. See `Inference.encode`.
 
         Raises:
-            ValueError: the shape is another one.
+            ValueError: mel or positions cannot be.
         """
         mel = np.ascontiguousarray(mel, np.float32)
         dims = self._dims
@@ -99,11 +101,17 @@ class OpenVINOInference:
             )
         n_ctx = (mel.shape[2] + 1) // 2
         features = np.empty((len(mel), n_ctx, dims.n_audio_state), np.float32)
-        with self._hearing_of(mel.shape[2]).encoder.request() as request:
+        places = checked_positions(positions, len(mel), n_ctx, dims.n_audio_ctx)
+        shares = log_shares(places)[:, None, None]
+        hearing = self._hearing_of(mel.shape[2])
+        with hearing.encoder.request() as request:
             for index in range(len(mel)):  # several in one call are no faster, and need memory for each
                 one = slice(index, index + 1)
                 request.set_tensor("mel", ov.Tensor(mel[one], shared_memory=True))
                 request.set_tensor("features", ov.Tensor(features[one], shared_memory=True))
+                if hearing is self._any_window:
+                    request.set_tensor("positions", ov.Tensor(places[index].copy()))
+                    request.set_tensor("log_shares", ov.Tensor(shares[one]))
                 run(request)
         return self._project(features)
 

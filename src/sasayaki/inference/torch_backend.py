@@ -24,6 +24,7 @@ except ImportError as error:
         'the PyTorch engine needs PyTorch, which is not installed; run: pip install "sasayaki[torch]"'
     ) from error
 
+from sasayaki.inference.positions import checked_positions, log_shares
 from sasayaki.inference.torch_cache import CrossAttentionCache, SelfAttentionCache, TorchFeatures, send
 from sasayaki.inference.torch_layers import Layers
 from sasayaki.inference.torch_model import ResidualAttentionBlock, Whisper
@@ -78,14 +79,21 @@ class TorchInference:
         """Where the weights are, and where logits come from."""
         return self.model.device
 
-    def encode(self, mel: Array) -> list[AudioFeatures]:
+    def encode(self, mel: Array, positions: Array | None = None) -> list[AudioFeatures]:
         """Encode log-mel windows, (n_audio, n_mels, n_frames) float NumPy or torch, into one item each.
 
+        `positions` tells where frames of shorter windows stand. See `Inference.encode`.
+
         Raises:
-            ValueError: another shape than the model takes.
+            ValueError: another shape than the model takes, or positions that cannot be.
         """
+        places: tuple[Tensor, ...] = ()
+        n_ctx = (mel.shape[-1] + 1) // 2
+        if positions is not None and n_ctx < self.dims.n_audio_ctx:
+            kept = checked_positions(positions, len(mel), n_ctx, self.dims.n_audio_ctx)
+            places = tuple(torch.from_numpy(each).to(self.model.device) for each in (kept, log_shares(kept)))
         with torch.no_grad():
-            return self._items(self._layers.encode(self._tensor(mel)))
+            return self._items(self._layers.encode(self._tensor(mel), *places))
 
     def wrap(self, features: Array) -> list[AudioFeatures]:
         """Take encoder outputs, (n_audio, n_audio_ctx, n_audio_state) float NumPy or torch, as AudioFeatures.

@@ -38,7 +38,7 @@ class Layers:
     Together with attention they are `ResidualAttentionBlock.forward`.
     """
 
-    encode: Callable[[Tensor], Tensor]
+    encode: Callable[..., Tensor]
     look_back: Callable[[ResidualAttentionBlock, Tensor], tuple[Tensor, Tensor, Tensor]] = look_back
     listen: Callable[[ResidualAttentionBlock, Tensor, Tensor], tuple[Tensor, Tensor]] = listen
     conclude: Callable[[ResidualAttentionBlock, Tensor, Tensor], Tensor] = conclude

@@ -64,7 +64,8 @@ class MultiHeadAttention(nn.Module):  # type: ignore[misc]
         Args:
             x: where queries come from.
             xa: where keys and values come from in cross-attention.
-            mask: True where a query may look, broadcast to (n_batch, n_head, n_ctx, n_keys); None for all.
+            mask: True where a query may look, or what is added to its scores where there is no `need_qk`, broadcast to
+                (n_batch, n_head, n_ctx, n_keys); None for all.
             kv_cache: the cache that the hooks of `Whisper.install_kv_cache_hooks` fill.
             need_qk: compute step by step and return the scores too.
 
@@ -142,10 +143,11 @@ class AudioEncoder(nn.Module):  # type: ignore[misc]
         self.blocks = nn.ModuleList(ResidualAttentionBlock(n_state, n_head) for _ in range(n_layer))
         self.ln_post = nn.LayerNorm(n_state)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, positions: Tensor | None = None, log_shares: Tensor | None = None) -> Tensor:
         """Encode log-mel `x` (n_audio, n_mels, n_frames) to (n_audio, ceil(n_frames / 2), n_state).
 
-        Shorter windows take the first positions. More than 2 * n_audio_ctx frames raise ValueError.
+        Shorter windows take the first positions, or those that are given, with `log_shares` for attention to them, both
+        (n_audio, ceil(n_frames / 2)); see `inference.positions`. More than 2 * n_audio_ctx frames raise ValueError.
         """
         n_mels, max_frames = self.conv1.in_channels, 2 * self.positional_embedding.shape[0]
         if x.ndim != 3 or x.shape[1] != n_mels or not 0 < x.shape[2] <= max_frames:
@@ -154,9 +156,10 @@ class AudioEncoder(nn.Module):  # type: ignore[misc]
                 f"got {tuple(x.shape)}; cut or pad the audio to 30 s windows first"
             )
         x = F.gelu(self.conv2(F.gelu(self.conv1(x)))).transpose(1, 2)
-        x = x + self.positional_embedding[: x.shape[1]]
+        x = x + self.positional_embedding[slice(x.shape[1]) if positions is None else positions]
+        mask = None if log_shares is None else log_shares.to(x.dtype)[:, None, None]
         for block in self.blocks:
-            x = block(x)
+            x = block(x, mask=mask)
         return self.ln_post(x)
 
 
@@ -224,9 +227,12 @@ class Whisper(nn.Module):  # type: ignore[misc]
             dims.n_vocab, dims.n_text_ctx, dims.n_text_state, dims.n_text_head, dims.n_text_layer
         )
 
-    def embed_audio(self, mel: Tensor) -> Tensor:
-        """Features (n_audio, n_audio_ctx, n_audio_state) of log-mel windows (n_audio, n_mels, n_frames)."""
-        return self.encoder(mel)
+    def embed_audio(self, mel: Tensor, positions: Tensor | None = None, log_shares: Tensor | None = None) -> Tensor:
+        """Features (n_audio, n_audio_ctx, n_audio_state) of log-mel windows (n_audio, n_mels, n_frames).
+
+        See `AudioEncoder.forward` for the others.
+        """
+        return self.encoder(mel, positions, log_shares)
 
     def logits(self, tokens: Tensor, audio_features: Tensor, cross_qk: list[Tensor] | None = None) -> Tensor:
         """Logits (n_batch, n_ctx, n_vocab) float32 after each of `tokens`; see `TextDecoder.forward`."""

@@ -37,6 +37,7 @@ from sasayaki.transcribe.requests import (
     WindowResult,
     Windows,
 )
+from sasayaki.transcribe.short import positions
 from sasayaki.vad.detector import FRAME_SECONDS, Listener
 from sasayaki.vad.voice import Voice, listen
 
@@ -129,7 +130,7 @@ class Driver:
         """A window, encoded at its first use."""
         if window not in self._encoded:
             mel = np.asarray(self.recording.window(window))[None]
-            self.take(window, self.decoder.inference.encode(mel)[0])
+            self.take(window, self.decoder.inference.encode(mel, positions(window)[None])[0])
         return self._encoded[window]
 
     def missing(self, window: Window) -> npt.NDArray[np.float32] | None:

@@ -11,6 +11,7 @@ from sasayaki.decoding.language import DetectedLanguage
 from sasayaki.option_values import parse_languages
 from sasayaki.options import TranscribeOptions
 from sasayaki.transcribe.requests import Asking, Detect, Window
+from sasayaki.transcribe.short import shortened
 from sasayaki.transcribe.silence import next_window
 
 
@@ -40,7 +41,9 @@ def recording_language(options: TranscribeOptions, content_frames: int) -> Askin
     while seek < content_frames and len(heard) < (1 if options.compat else options.language_detection_windows):
         window, _ = yield from next_window(seek, content_frames, options)
         if window.n_frames:
-            detected: DetectedLanguage = yield Detect(Window(window.start, window.start + N_FRAMES), languages)
+            short = shortened(window, options)  # which is encoded once, to be decoded as well
+            whole = Window(window.start, window.start + N_FRAMES)
+            detected: DetectedLanguage = yield Detect(whole if short == window else short, languages)
             heard.append(detected)
             if detected.probs[detected.code] >= options.language_detection_threshold:
                 return detected

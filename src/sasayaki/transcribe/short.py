@@ -1,24 +1,29 @@
-"""Windows with little audio: encoded without most of the silence behind it, as long as the result looks right."""
+"""Windows with little audio: encoded with a few moments of the silence behind it, as long as the result looks right."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES, TOKENS_PER_SECOND
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult
+from sasayaki.transcribe.evidence import UNSURE_OF_SPEECH
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback, failed_checks, make_attempt
 from sasayaki.transcribe.requests import Asking, Decode, Window
 from sasayaki.vad.regions import Region
 
-MARGIN_FRAMES = 5 * FRAMES_PER_SECOND
-"""Silence that is left behind the audio. With less of it the model repeats itself (docs/log.md)."""
+CONTEXTS = (800, 1200, 1600, 2000)
+"""Lengths in frames; a few, so that windows of nearly the same length can be decoded together."""
 
-MIN_CONTEXT = 10 * FRAMES_PER_SECOND
-CONTEXT_STEP = 5 * FRAMES_PER_SECOND
-"""Contexts are whole steps, so that windows of nearly the same length can be decoded together."""
+MARGIN = 50
+"""Positions of silence, 0.02 s each, that follow the audio at least, and as many that are spread behind them."""
+
+RUN = 10
+"""Positions that stay together: some heads of the encoder look at neighbours. Single ones do worse (docs/log.md)."""
 
 LATE_FRAMES = 100
 """How far behind the end of the audio a timestamp may lie."""
@@ -28,9 +33,26 @@ def shortened(window: Window, options: TranscribeOptions) -> Window:
     """The window with no more silence behind it than it needs; itself where that saves little."""
     if not options.short_context or options.compat:
         return window
-    steps = math.ceil((window.n_frames + MARGIN_FRAMES) / CONTEXT_STEP)
-    context = max(steps * CONTEXT_STEP, MIN_CONTEXT)
-    return replace(window, context=context) if context < N_FRAMES else window
+    needed = window.n_frames + 4 * MARGIN
+    context = next((context for context in CONTEXTS if context >= needed), N_FRAMES)
+    return replace(window, context=context)
+
+
+def positions(window: Window) -> npt.NDArray[np.int64]:
+    """Where in a full window the frames of this one are heard, two by two, (context / 2,).
+
+    The audio is where it always is. Half of the room behind it takes the silence that follows, the other half runs of
+    `RUN` positions spread over the rest of the 30 s, the last at the end.
+    """
+    n_kept, n_audio, n_all = window.context // 2, (window.n_frames + 1) // 2, N_FRAMES // 2
+    if n_kept == n_all:
+        return np.arange(n_all)
+    n_runs = (n_kept - n_audio) // 2 // RUN
+    n_begin = n_kept - n_runs * RUN
+    edges = np.linspace(n_begin, n_all, n_runs + 1).round().astype(np.int64)
+    starts = (edges[:-1] + edges[1:] - RUN) // 2
+    starts[-1] = n_all - RUN
+    return np.concatenate([np.arange(n_begin), (starts[:, None] + np.arange(RUN)).ravel()])
 
 
 def decode_shortened(
@@ -75,4 +97,6 @@ def faults(
     last = max(result.tokens, default=0) - timestamp_begin
     is_late = last * FRAMES_PER_SECOND > (window.n_frames + LATE_FRAMES) * TOKENS_PER_SECOND
     is_cut_off = any(hypothesis.stop != "eot" for hypothesis in result.hypotheses[:1])
-    return failed_checks(result, options, spoken) or (("short_context",) if is_late or is_cut_off else ())
+    is_doubtful = result.no_speech_prob > UNSURE_OF_SPEECH
+    is_wrong = is_late or is_cut_off or is_doubtful
+    return failed_checks(result, options, spoken) or (("short_context",) if is_wrong else ())
