@@ -41,7 +41,7 @@ def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
 
 
 def build_step(checkpoint: Checkpoint, plan: PrecisionPlan, n_rows: int) -> Any:
-    """The same for one new token of each of `n_rows` rows of one full window; only the size of the cache changes.
+    """The same for one new token of each of `n_rows` rows of one window; only its length and that of the cache change.
 
     So the plug-in need not find out sizes while it runs, and rows need no seats: a step of base takes 0.80 (1 row) and
     0.88 (5 rows) of its time.
@@ -108,10 +108,10 @@ class _AnyRows:
 
 
 class _FewRows:
-    """One new token for each of a fixed number of rows of one full window."""
+    """One new token for each of a fixed number of rows of one window."""
 
     def __init__(self, dims: ModelDimensions, n_rows: int) -> None:
-        self.n_batch, self.n_new, self.n_audio, self.n_ctx = n_rows, 1, 1, dims.n_audio_ctx
+        self.n_batch, self.n_new, self.n_audio, self.n_ctx = n_rows, 1, 1, -1
         self._n_state = dims.n_text_state
         self.parameters: list[Any] = []
 

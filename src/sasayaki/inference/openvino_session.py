@@ -42,7 +42,7 @@ class DecoderGraphs:
 class OpenVINOSession:
     """A running decode: an infer request whose state is the cache, where the rows are in it, and one of the head.
 
-    A decode of one full window goes on in the graph for steps of its number of rows, if its second call can. The cache
+    A decode of one window goes on in the graph for steps of its number of rows, if its second call can. The cache
     moves there, and back as soon as a call is of another kind; then it stays.
     """
 
@@ -128,9 +128,9 @@ class OpenVINOSession:
             self._request = _moved(self._request, graph.create_infer_request())
 
     def _is_step(self, layout: RowLayout, audience: Audience) -> bool:
-        (n_ctx, *others) = {audio.array.shape[0] for audio in audience.audios}
-        n_new, n_read = layout.tokens.shape[1], layout.read.shape[1]
-        return len(audience.audios) == n_new == n_read == 1 and not others and n_ctx == self._dims.n_audio_ctx
+        n_new: int = layout.tokens.shape[1]
+        n_read: int = layout.read.shape[1]
+        return len(audience.audios) == n_new == n_read == 1
 
     def _feed(self, layout: RowLayout, seating: Seating | None) -> None:
         inputs = {
