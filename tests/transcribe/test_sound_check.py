@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.recording import Recording
 from sasayaki.transcribe.repetition import find_runs
 from sasayaki.transcribe.requests import Compare, Window, WindowResult
-from sasayaki.transcribe.sound_check import recurrence_of
+from sasayaki.transcribe.silence import is_doubted
+from sasayaki.transcribe.sound_check import recurrence_of, without_loops
 from tests.fakes import text, ts
 from tests.transcribe.scripted_decoder import ScriptedDecoder, WholeMel, result
 from tests.transcribe.test_coverage import segment
@@ -54,6 +56,17 @@ def test_a_run_takes_a_share_of_the_words_of_its_texts(texts: list[str], share: 
     assert [run.share for run in find_runs(["before it", *texts, "and behind"])] == [pytest.approx(share, abs=0.1)]
 
 
+@pytest.mark.parametrize(
+    ("no_speech_prob", "avg_logprob", "expected"),
+    [(0.5, -0.1, True), (0.3, -0.6, True), (0.3, -0.4, False), (0.1, -0.9, False), (0.21, -0.27, False)],
+)
+def test_a_text_is_doubted_when_the_model_leans_to_silence_or_doubts_both(
+    no_speech_prob: float, avg_logprob: float, expected: bool
+) -> None:
+    """*Words, words, words, words* said slowly has 0.21 and -0.27 (base), and its sound hardly recurs."""
+    assert is_doubted(no_speech_prob, avg_logprob) == expected
+
+
 def window_of(
     monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], recurrence: float, doubt: float = 0.5, **options: Any
 ) -> WindowResult:
@@ -79,7 +92,7 @@ def test_text_that_repeats_itself_where_the_sound_does_not_is_a_loop(
     ("words", "recurrence", "doubt", "options"),
     [
         ((YES,), 0.3, 0.5, {}),  # somebody says it
-        ((YES,), 0.1, 0.1, {}),  # the model is sure
+        ((YES,), 0.1, 0.3, {}),  # the model has little doubt
         (
             (" and here are some words. Words, words, words, and that is all.",),
             0.1,
@@ -130,11 +143,23 @@ def test_text_that_repeats_itself_as_the_sound_does_is_no_guess(
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "window"),
-    [(1.0, 3.0, (80, 320)), (0.1, 3.0, (0, 320)), (0.0, 30.0, (0, 3000)), (5.0, 34.9, (480, 3480))],
+    ("start", "end", "window"), [(1.0, 3.0, (100, 300)), (-0.1, 3.0, (0, 300)), (5.0, 36.1, (500, 3500))]
 )
-def test_sound_is_looked_at_a_little_beside_the_text(start: float, end: float, window: tuple[int, int]) -> None:
-    assert next(recurrence_of([segment(start, end, YES)])) == Compare(Window(*window))
+def test_sound_is_looked_at_in_a_window(start: float, end: float, window: tuple[int, int]) -> None:
+    assert next(recurrence_of(start, end)) == Compare(Window(*window))
+
+
+@pytest.mark.parametrize(
+    ("segments", "window"),
+    [
+        ([segment(0.0, 1.5, YES)], (0, 1000)),  # *five* said three times in 3 s, and in 1.5 s by its timestamps
+        ([segment(0.0, 2.0, " a"), segment(3.0, 4.0, YES), segment(7.0, 9.0, " b")], (200, 700)),
+        ([segment(0.0, 2.5, " a"), segment(2.0, 11.0, YES)], (200, 1100)),
+    ],
+)
+def test_sound_is_looked_at_between_the_segments_beside(segments: list[Any], window: tuple[int, int]) -> None:
+    doubted = [replace(each, no_speech_prob=0.5) for each in segments]
+    assert next(without_loops(doubted, Window(0, 1000))) == Compare(Window(*window))
 
 
 def test_sound_is_compared_without_what_fills_a_window() -> None:

@@ -13,18 +13,18 @@ from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.repetition import MIN_TURNS, is_repetition, n_turns
 from sasayaki.transcribe.requests import Asking, Window
-from sasayaki.transcribe.silence import is_silent, is_sure
-from sasayaki.transcribe.sound_check import MARGIN, SAME_SOUND, recurrence_of
+from sasayaki.transcribe.silence import UNSURE_OF_SPEECH, is_silent, is_sure
+from sasayaki.transcribe.sound_check import SAME_SOUND, recurrence_of
 from sasayaki.vad.voice import Voice
-
-UNSURE_OF_SPEECH = 0.4
-"""With a no-speech probability above this the model leans to silence."""
 
 UNSURE_OF_SOUND = 0.35
 """Above this it does so for a text in which hardly a word can be right: laughter has 0.37 (tiny.en)."""
 
 LITTLE_VOICE, SOME_VOICE = 0.1, 0.4
 """Shares of a segment's time: voices that take less are hardly there, or too rare for a text that has failed."""
+
+MARGIN = 0.2
+"""Seconds by which a segment's time is widened when voice and sound are looked for in it: timestamps are coarse."""
 
 SURE_OF_NO_SPEECH = 0.6
 """A no-speech probability above this makes a text below `UNSURE_OF_TEXT` a guess."""
@@ -150,7 +150,7 @@ def _is_repeated(segments: Sequence[Segment], text: str, voice: Voice) -> Asking
         return True
     if n_turns(text) < MIN_TURNS:
         return False
-    recurrence = yield from recurrence_of(segments)
+    recurrence = yield from recurrence_of(segments[0].start - MARGIN, segments[-1].end + MARGIN)
     return recurrence >= SAME_SOUND
 
 

@@ -20,11 +20,12 @@ from sasayaki.transcribe.coverage import (
     is_better,
     is_thin,
 )
-from sasayaki.transcribe.evidence import MAX_CHARACTERS_PER_SECOND, UNSURE_OF_SPEECH, UNSURE_OF_TEXT, judge
+from sasayaki.transcribe.evidence import MAX_CHARACTERS_PER_SECOND, UNSURE_OF_TEXT, judge
 from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
 from sasayaki.transcribe.repetition import words_of
 from sasayaki.transcribe.requests import Asking, Decode, Window
 from sasayaki.transcribe.segments import make_segments, read_window, within_speech
+from sasayaki.transcribe.silence import UNSURE_OF_SPEECH
 from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
 

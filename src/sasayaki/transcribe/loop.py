@@ -137,7 +137,7 @@ def transcribe_window(
         guarded = yield from guard(work, segments, rejected, voice, heard, language=language, first_id=place.n_segment)
         segments, n_guard_decodes = guarded.segments, guarded.n_decodes
     if work.options.loop_guard and not work.options.compat:
-        segments, loops = yield from without_loops(segments)
+        segments, loops = yield from without_loops(segments, window)
         rejected = (*rejected, *loops)
     segments, rejected = (with_language(some, spoken.probability) for some in (segments, rejected))
     next_place = replace(

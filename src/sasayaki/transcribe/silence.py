@@ -22,6 +22,9 @@ SURE_OF_SPEECH = 0.2
 SURE_OF_TEXT = -0.5
 """An average log-probability from this on."""
 
+UNSURE_OF_SPEECH = 0.4
+"""With a no-speech probability above this the model leans to silence."""
+
 
 def next_window(seek: int, end: int, options: TranscribeOptions) -> Asking[tuple[Window, Voice | None]]:
     """The next window from frame `seek` on, up to `end` at most, and the voice activity in it.
@@ -56,3 +59,9 @@ def is_silent(result: DecodingResult, options: TranscribeOptions) -> bool:
 def is_sure(no_speech_prob: float, avg_logprob: float) -> bool:
     """Whether the model has no doubt that somebody speaks, and says this."""
     return no_speech_prob <= SURE_OF_SPEECH and avg_logprob >= SURE_OF_TEXT
+
+
+def is_doubted(no_speech_prob: float, avg_logprob: float) -> bool:
+    """Whether the model leans to silence, or doubts both that somebody speaks and what it says."""
+    is_unsure = no_speech_prob > SURE_OF_SPEECH and avg_logprob < SURE_OF_TEXT
+    return is_unsure or no_speech_prob > UNSURE_OF_SPEECH

@@ -10,36 +10,36 @@ from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.results import Segment
 from sasayaki.transcribe.repetition import find_runs
 from sasayaki.transcribe.requests import Asking, Compare, Window
-from sasayaki.transcribe.silence import is_sure
-
-MARGIN = 0.2
-"""Seconds by which the time of segments is widened when their sound is looked at: timestamps are coarse."""
+from sasayaki.transcribe.silence import is_doubted
 
 SAME_SOUND = 0.2
 """Sound that repeats itself has a recurrence from this on. Other speech had 0.16 at most, with noise and without it;
 Hebrew *no, no, no* 0.37 and more, words joined with themselves 0.25, and 0.20 in white noise as loud as they."""
 
 
-def recurrence_of(said: Sequence[Segment]) -> Asking[float]:
-    """How much the sound in the time of these segments repeats itself."""
-    start = max(math.floor((said[0].start - MARGIN) * FRAMES_PER_SECOND), 0)
-    end = math.ceil((said[-1].end + MARGIN) * FRAMES_PER_SECOND)
-    found: float = yield Compare(Window(start, min(end, start + N_FRAMES)))
+def recurrence_of(start: float, end: float) -> Asking[float]:
+    """How much the sound between two times, in seconds, repeats itself."""
+    first = max(math.floor(start * FRAMES_PER_SECOND), 0)
+    last = math.ceil(end * FRAMES_PER_SECOND)
+    found: float = yield Compare(Window(first, min(last, first + N_FRAMES)))
     return found
 
 
-def without_loops(segments: Sequence[Segment]) -> Asking[tuple[tuple[Segment, ...], tuple[Segment, ...]]]:
+def without_loops(
+    segments: Sequence[Segment], window: Window
+) -> Asking[tuple[tuple[Segment, ...], tuple[Segment, ...]]]:
     """The segments of a window that are kept, numbered anew, and those that are rejected as a loop.
 
-    A phrase that is said four times or more (`find_runs`) is a loop where the model has some doubt, and the sound in
-    the time of its segments does not repeat itself: where it takes a part of their words, only so much of the sound has
-    to. A rejected segment has the number of the kept one behind it.
+    A phrase that is said four times or more (`find_runs`) is a loop where the model doubts it, and the sound from the
+    segment before to the segment behind does not repeat itself: where the phrase takes a part of the words, only so
+    much of the sound has to. A rejected segment has the number of the kept one behind it.
     """
     loops: set[int] = set()
     for run in find_runs([segment.text for segment in segments]):
         said = [segments[place] for place in run.places]
-        if not all(is_sure(segment.no_speech_prob, segment.avg_logprob) for segment in said):
-            recurrence = yield from recurrence_of(said)
+        if any(is_doubted(segment.no_speech_prob, segment.avg_logprob) for segment in said):
+            start, end = _around(segments, run.places, window)
+            recurrence = yield from recurrence_of(start, end)
             loops.update(run.places if recurrence < SAME_SOUND * run.share else ())
     held: list[Segment] = []
     rejected: list[Segment] = []
@@ -50,3 +50,10 @@ def without_loops(segments: Sequence[Segment]) -> Asking[tuple[tuple[Segment, ..
         else:
             held.append(numbered)
     return tuple(held), tuple(rejected)
+
+
+def _around(segments: Sequence[Segment], places: range, window: Window) -> tuple[float, float]:
+    """From the end of the segment before these places to the start of the one behind: timestamps are coarse."""
+    before = segments[places.start - 1].end if places.start else window.start / FRAMES_PER_SECOND
+    behind = segments[places.stop].start if places.stop < len(segments) else window.end / FRAMES_PER_SECOND
+    return min(before, segments[places.start].start), max(behind, segments[places.stop - 1].end)
