@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES, TOKENS_PER_SECOND
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult
-from sasayaki.transcribe.evidence import UNSURE_OF_SPEECH
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback, failed_checks, make_attempt
 from sasayaki.transcribe.requests import Asking, Decode, Window
+from sasayaki.transcribe.silence import UNSURE_OF_SPEECH
 from sasayaki.vad.regions import Region
 
 CONTEXTS = (800, 1200, 1600, 2000)
