@@ -77,6 +77,23 @@ def test_speech_before_and_between_segments_is_a_gap() -> None:
     assert gaps(segments, (3, 6), (10, 14), (15, 19), (20, 24)) == [(2.8, 6.2, 0, 0), (14.8, 19.2, 1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("segments", "region", "expected"),
+    [
+        ([segment(1, 9, LONG * 3)], (0.3, 9), [(0, 9, 0, 1)]),
+        ([segment(1, 9, LONG * 3)], (0.4, 9), []),
+        ([segment(1, 9, " yes")], (0, 9), [(0, 9, 0, 1)]),  # once, though it says little, too
+        ([segment(2, 9, LONG * 3)], (0, 9), [(0, 1.7, 0, 0)]),
+        ([segment(0, 4, LONG * 2), segment(5, 9, LONG * 2)], (0, 9), []),
+    ],
+)
+def test_the_first_segment_is_heard_again_where_much_is_said_before_it(
+    segments: list[Segment], region: tuple[float, float], expected: list[tuple[float, ...]]
+) -> None:
+    """A clause of 13 words was left out, and the next one stood 1 s behind the start of the window in its place."""
+    assert gaps(segments, region) == expected
+
+
 def test_all_speech_of_a_window_without_text_is_a_gap() -> None:
     assert gaps([], (3, 6), (8, 9)) == [(2.8, 9.2, 0, 0)]
 
