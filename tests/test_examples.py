@@ -59,5 +59,5 @@ def test_read_trace(tmp_path: Path) -> None:
     trace.write(tmp_path / "trace.jsonl")
     first, *lines = run("read_trace.py", tmp_path / "trace.jsonl").splitlines()
     assert first.startswith("0.00 to ")
-    assert "bird" in first
+    assert "Newberg" in first
     assert any(re.fullmatch(r"  ApplyTimestampRules took away \d+%, most of all '.*' \d+%", line) for line in lines)
