@@ -289,7 +289,7 @@ def test_a_loop_from_the_start_is_tried_again_hotter_and_says_so() -> None:
 def test_compat_decodes_the_loop_as_openai_whisper_does() -> None:
     script = in_windows(([ts(0.0), *HELLO, ts(4.0), ts(4.0)], LOOP))
     _, plain = transcribe(script, 20.0, compat=True, temperature=0.0)
-    _, off = transcribe(script, 20.0, loop_guard=False, vad="off", temperature=0.0)
+    _, off = transcribe(script, 20.0, loop_guard=False, short_context=False, vad="off", temperature=0.0)
     assert plain.segments == off.segments  # type: ignore[attr-defined]
     assert plain.segments[0].compression_ratio > 2.4  # type: ignore[attr-defined]
 
