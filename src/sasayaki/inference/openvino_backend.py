@@ -102,7 +102,6 @@ class OpenVINOInference:
         n_ctx = (mel.shape[2] + 1) // 2
         features = np.empty((len(mel), n_ctx, dims.n_audio_state), np.float32)
         places = checked_positions(positions, len(mel), n_ctx, dims.n_audio_ctx)
-        shares = log_shares(places)[:, None, None]
         hearing = self._hearing_of(mel.shape[2])
         with hearing.encoder.request() as request:
             for index in range(len(mel)):  # several in one call are no faster, and need memory for each
@@ -111,7 +110,7 @@ class OpenVINOInference:
                 request.set_tensor("features", ov.Tensor(features[one], shared_memory=True))
                 if hearing is self._any_window:
                     request.set_tensor("positions", ov.Tensor(places[index].copy()))
-                    request.set_tensor("log_shares", ov.Tensor(shares[one]))
+                    request.set_tensor("log_shares", ov.Tensor(log_shares(places[one])[None, None]))
                 run(request)
         return self._project(features)
 

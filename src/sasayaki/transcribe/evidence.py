@@ -38,7 +38,7 @@ SURELY_WRONG = 0.1
 MAX_CHARACTERS_PER_SECOND = 30
 """A text that is longer for the speech in its time cannot have been said in it: *Have a nice day.* in 0.4 s."""
 
-MIN_BYTES_PER_SECOND, LONG_SPEECH = 4, 3.0
+SAID_BYTES_PER_SECOND, LONG_SPEECH = 4, 3.0
 """An unlikely text with fewer bytes (UTF-8) for each of so many seconds of speech or more in its window was not said
 there, but is about music: *Music*, *Thank you.* Nothing said in speech/open has fewer than 6.2, and that is likely."""
 
@@ -142,7 +142,7 @@ def judge(
 
 def _says_little(text: str, voice: Voice, window: Window) -> bool:
     speech = voice.seconds(window.start / FRAMES_PER_SECOND, window.end / FRAMES_PER_SECOND)
-    return speech >= LONG_SPEECH and len(text.strip().encode()) < MIN_BYTES_PER_SECOND * speech
+    return speech >= LONG_SPEECH and len(text.strip().encode()) < SAID_BYTES_PER_SECOND * speech
 
 
 def _is_repeated(segments: Sequence[Segment], text: str, voice: Voice) -> Asking[bool]:

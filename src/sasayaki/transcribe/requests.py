@@ -112,9 +112,7 @@ class Hear:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """How much does what sounds in a window repeat itself? Answered as `sasayaki.alignment.recurrence.recurrence` does.
-
-    That is a number from 0 to 1.
+    """How much does what sounds in a window repeat itself? Answered by `sasayaki.alignment.recurrence.recurrence`.
 
     Attributes:
         window: what to listen to; of its frames only.

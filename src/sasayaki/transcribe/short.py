@@ -19,6 +19,9 @@ from sasayaki.vad.regions import Region
 CONTEXTS = (800, 1200, 1600, 2000)
 """Lengths in frames; a few, so that windows of nearly the same length can be decoded together."""
 
+FRAMES_PER_POSITION = FRAMES_PER_SECOND // TOKENS_PER_SECOND
+"""The encoder halves the frames of the spectrogram."""
+
 MARGIN = 50
 """Positions of silence, 0.02 s each, that follow the audio at least, and as many that are spread behind them."""
 
@@ -33,7 +36,7 @@ def shortened(window: Window, options: TranscribeOptions) -> Window:
     """The window with no more silence behind it than it needs; itself where that saves little."""
     if not options.short_context or options.compat:
         return window
-    needed = window.n_frames + 4 * MARGIN
+    needed = window.n_frames + 2 * MARGIN * FRAMES_PER_POSITION
     context = next((context for context in CONTEXTS if context >= needed), N_FRAMES)
     return replace(window, context=context)
 
@@ -44,7 +47,8 @@ def positions(window: Window) -> npt.NDArray[np.int64]:
     The audio is where it always is. Half of the room behind it takes the silence that follows, the other half runs of
     `RUN` positions spread over the rest of the 30 s, the last at the end.
     """
-    n_kept, n_audio, n_all = window.context // 2, (window.n_frames + 1) // 2, N_FRAMES // 2
+    n_kept, n_all = window.context // FRAMES_PER_POSITION, N_FRAMES // FRAMES_PER_POSITION
+    n_audio = -(-window.n_frames // FRAMES_PER_POSITION)
     if n_kept == n_all:
         return np.arange(n_all)
     n_runs = (n_kept - n_audio) // 2 // RUN
