@@ -426,6 +426,11 @@ class TranscribeOptions(WindowOptions):
         """Whether voice activity is looked for."""
         return self.vad != "off" and not self.compat
 
+    @property
+    def rejects_loops(self) -> bool:
+        """Whether text that repeats itself is compared with its sound."""
+        return self.loop_guard and not self.compat
+
     def _check_batch(self) -> None:
         given = self.batch_size
         if isinstance(given, str):

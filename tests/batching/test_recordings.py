@@ -11,7 +11,7 @@ import pytest
 import sasayaki
 from sasayaki.errors import StoppedError
 from sasayaki.results import Transcription
-from sasayaki.transcribe import guard
+from sasayaki.transcribe import driver, guard, sound_check
 from sasayaki.transcribe.coverage import find_gaps
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.requests import Window
@@ -140,6 +140,40 @@ def test_a_journal_goes_on_with_the_cut_that_was_not_done(tmp_path: Path) -> Non
     model = make_model(speak())
     again = transcribe(2, audio, model, journal=tmp_path / "journal")
     assert plain(again) == plain(whole)
+
+
+@pytest.mark.parametrize("batch_size", [2, 8])
+def test_a_loop_may_begin_in_the_cut_before(monkeypatch: pytest.MonkeyPatch, batch_size: int) -> None:
+    """Nothing of a cut is known when the one behind it is transcribed; segments are looked at in their order."""
+    monkeypatch.setattr(driver, "recurrence", lambda mel: 0.1)
+    monkeypatch.setattr(sound_check, "is_doubted", lambda *_: True)
+    says = {"low": sentence("no, no, no", 19), "high": sentence("no, no", 19)}
+    audio = recording("low", "high", "middle", "high", "low")
+    result = transcribe(batch_size, audio, make_model(speak(says)))
+    assert [each.text for each in result.segments] == [" no, no, no", " middle", " no, no"]
+    assert [each.id for each in result.segments] == [0, 1, 2]
+    assert [(each.id, each.text, each.rejected) for each in result.rejected] == [
+        (1, " no, no", "loop"),
+        (3, " no, no, no", "loop"),
+    ]
+
+
+def test_rejected_segments_have_the_number_of_the_kept_one_behind_them() -> None:
+    model = make_model(speak({"high": sentence("...", 19)}))
+    result = transcribe(2, recording("low", "middle", "high", "low"), model)
+    assert [(each.id, each.text) for each in result.segments] == [(0, " low"), (1, " middle"), (2, " low")]
+    assert [(each.id, each.text) for each in result.rejected] == [(2, " ...")]
+
+
+def test_a_loop_is_found_where_a_journal_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(driver, "recurrence", lambda mel: 0.1)
+    monkeypatch.setattr(sound_check, "is_doubted", lambda *_: True)
+    says = {"low": sentence("no, no, no", 19), "high": sentence("no, no", 19)}
+    options = {"language": "en", "vad": "energy", "batch_size": 2, "journal": tmp_path / "journal"}
+    stream = make_model(speak(says)).stream(recording("low", "high"), **options)
+    assert next(stream).text == " no, no, no"
+    stream.close()
+    assert transcribe(model=make_model(speak(says)), audio=recording("low", "high"), **options).text == " no, no, no"
 
 
 @pytest.mark.weights

@@ -12,9 +12,9 @@ from sasayaki.audio.samples import WaveformSamples
 from sasayaki.transcribe.driver import Driver
 from sasayaki.transcribe.recording import Recording
 from sasayaki.transcribe.repetition import find_runs
-from sasayaki.transcribe.requests import Compare, Window, WindowResult
+from sasayaki.transcribe.requests import Asking, Compare, Said, Window, WindowResult
 from sasayaki.transcribe.silence import is_doubted
-from sasayaki.transcribe.sound_check import recurrence_of, without_loops
+from sasayaki.transcribe.sound_check import Checked, recurrence_of, without_loops
 from tests.fakes import text, ts
 from tests.transcribe.scripted_decoder import ScriptedDecoder, WholeMel, result
 from tests.transcribe.test_coverage import segment
@@ -125,6 +125,85 @@ def test_a_loop_is_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, _ = transcribed(answer, 3500, temperature=0.0)
     assert len(decoder.questions) == 2
     assert not decoder.questions[1].options.prompt
+
+
+def two_windows(
+    monkeypatch: pytest.MonkeyPatch, first: str, second: str, doubts: tuple[float, float], recurrence: float
+) -> list[WindowResult]:
+    """Two windows that say so much in 28 and 4 s."""
+    voiced(monkeypatch, (0, 35), recurrence=recurrence)
+
+    def answer(question: Any) -> Any:
+        says, end, doubt = (first, 28, doubts[0]) if question.seek == 0 else (second, 4, doubts[1])
+        return result((ts(0), *text(says), ts(end)), no_speech_prob=doubt)
+
+    return transcribed(answer, 3500, temperature=0.0)[1]
+
+
+@pytest.mark.parametrize(
+    ("doubts", "recurrence", "is_kept"),
+    [
+        ((0.5, 0.5), 0.1, False),
+        ((0.1, 0.5), 0.1, False),
+        ((0.5, 0.1), 0.1, True),  # the model does not doubt what this window says
+        ((0.5, 0.5), 0.3, True),  # somebody says it
+    ],
+)
+def test_a_loop_may_begin_in_the_window_before(
+    monkeypatch: pytest.MonkeyPatch, doubts: tuple[float, float], recurrence: float, is_kept: bool
+) -> None:
+    """*I'm going to add the baking soda … I'm going to add a little bit of butter* in white noise (base)."""
+    first, second = two_windows(monkeypatch, " so, no, no, no", " no, no", doubts, recurrence)
+    assert [segment.text for segment in first.segments] == [" so, no, no, no"]
+    assert [segment.text for segment in second.segments] == [" no, no"] * is_kept
+    assert [(segment.text, segment.rejected) for segment in second.rejected] == [(" no, no", "loop")] * (not is_kept)
+    assert [said.text for said in second.place.said] == [" so, no, no, no", *[" no, no"] * is_kept]
+
+
+def checked_with(asking: Asking[Checked], recurrence: float) -> Checked:
+    """What is found where all sound repeats itself so much."""
+    try:
+        next(asking)
+        while True:
+            asking.send(recurrence)
+    except StopIteration as end:
+        found: Checked = end.value
+        return found
+
+
+def test_what_ended_half_a_minute_before_is_no_part_of_a_loop() -> None:
+    repeated = replace(segment(60.0, 62.0, " no, no"), no_speech_prob=0.5)
+    spoken = [Said(10.0, 30.0, " no, no, no"), Said(30.0, 30.1, " no")]
+    checked = checked_with(without_loops([repeated], Window(6000, 7000), spoken), recurrence=0.0)
+    assert checked == Checked((repeated,), (), (spoken[1], Said(60.0, 62.0, " no, no")))
+
+
+@pytest.mark.parametrize(
+    ("said", "window"),
+    [
+        ([Said(1.0, 3.0, " so"), Said(4.0, 9.0, " no, no, no")], (300, 2000)),
+        ([Said(4.0, 9.0, " no, no, no")], (400, 2000)),
+        ([Said(4.0, 9.0, " no, no, no"), Said(9.0, 10.0, " so")], (1000, 2000)),  # no run with what is before
+    ],
+)
+def test_sound_is_looked_at_from_the_start_of_a_loop_in_the_window_before(
+    said: list[Said], window: tuple[int, int]
+) -> None:
+    repeated = replace(segment(10.0, 12.0, " no, no, no, no"), no_speech_prob=0.5)
+    assert next(without_loops([repeated], Window(1000, 2000), said)) == Compare(Window(*window))
+
+
+def test_of_a_long_loop_the_last_half_minute_is_looked_at() -> None:
+    repeated = replace(segment(30.0, 58.0, " no"), no_speech_prob=0.5)
+    said = [Said(20.0, 30.0, " no, no, no")]
+    assert next(without_loops([repeated], Window(3000, 5800), said)) == Compare(Window(2800, 5800))
+
+
+def test_what_is_left_of_a_window_is_looked_at_again() -> None:
+    words = [" no, no", " so so so so", " no, no", " it is"]
+    segments = [replace(segment(n, n + 1, said), no_speech_prob=0.5) for n, said in enumerate(words)]
+    checked = checked_with(without_loops(segments, Window(0, 1000)), recurrence=0.0)
+    assert [each.text for each in checked.segments] == [" it is"]
 
 
 def test_without_voice_activity_loops_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:

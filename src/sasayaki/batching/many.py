@@ -103,7 +103,7 @@ class _Many(Generic[Item]):
             def plan(driver: Driver, work: Assignment, place: Place, lanes: list[Lane] = lanes) -> Windows:
                 found = _lanes_of(driver, work, place)
                 lanes += found
-                return in_order(self._windows(found), found, first_id=place.n_segment)
+                return in_order(self._windows(found), found, place, work.options)
 
             stream: SegmentStream | Exception
             try:

@@ -22,7 +22,7 @@ def cuts_side_by_side(n_at_once: int, driver: Driver, work: Assignment, place: P
     lanes = clip_lanes(driver, work, place)
     pool = TaskPool(driver.decoder.inference)
     with closing(Lanes(pool, iter(lanes), n_at_once).run()) as found:
-        yield from in_order(found, lanes, first_id=place.n_segment)
+        yield from in_order(found, lanes, place, work.options)
 
 
 def clip_lanes(driver: Driver, work: Assignment, place: Place) -> list[Lane]:

@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.task import DecodingTask
+from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult
 from sasayaki.transcribe.driver import Driver
-from sasayaki.transcribe.requests import Answer, Decode, Loop, WindowResult, Windows
+from sasayaki.transcribe.requests import Answer, Decode, Loop, Place, WindowResult, Windows
 from sasayaki.transcribe.short import positions
+from sasayaki.transcribe.sound_check import behind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,15 +162,18 @@ class Lanes:
 
 
 def in_order(
-    found: Iterable[tuple[Lane, WindowResult | Exception | None]], lanes: Sequence[Lane], *, first_id: int
+    found: Iterable[tuple[Lane, WindowResult | Exception | None]],
+    lanes: Sequence[Lane],
+    place: Place,
+    options: TranscribeOptions,
 ) -> Windows:
-    """The windows of the first lane, then those of the second, …, with the numbers of their segments running on.
+    """The windows of the first lane, then those of the second, …, from a place on.
 
-    A window is given as soon as all before it have been. The error of a lane is raised.
+    The numbers of their segments run on, and loops are found that began in another lane. A window is given as soon as
+    all before it have been. The error of a lane is raised.
     """
     ready: dict[Lane, deque[WindowResult | None]] = {lane: deque() for lane in lanes}
     left = deque(lanes)
-    n_segment = first_id
     for lane, window in found:
         if isinstance(window, Exception):
             raise window
@@ -177,13 +182,18 @@ def in_order(
             first = ready[left[0]].popleft()
             if first is None:
                 left.popleft()
-            else:
-                numbered = _numbered(first, n_segment)
-                n_segment = numbered.place.n_segment
-                yield numbered
+                continue
+            follows = _numbered(first, place.n_segment)
+            if options.rejects_loops:
+                follows = left[0].driver.find(behind(place, follows))
+            place = follows.place
+            yield follows
 
 
 def _numbered(window: WindowResult, first_id: int) -> WindowResult:
-    segments = tuple(replace(segment, id=number) for number, segment in enumerate(window.segments, start=first_id))
+    shift = first_id + len(window.segments) - window.place.n_segment
+    segments, rejected = (
+        tuple(replace(each, id=each.id + shift) for each in some) for some in (window.segments, window.rejected)
+    )
     place = replace(window.place, n_segment=first_id + len(segments))
-    return replace(window, segments=segments, place=place)
+    return replace(window, segments=segments, rejected=rejected, place=place)

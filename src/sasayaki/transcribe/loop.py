@@ -136,9 +136,10 @@ def transcribe_window(
         heard = Window(window.start, min(timing.seek, window.end))
         guarded = yield from guard(work, segments, rejected, voice, heard, language=language, first_id=place.n_segment)
         segments, n_guard_decodes = guarded.segments, guarded.n_decodes
-    if work.options.loop_guard and not work.options.compat:
-        segments, loops = yield from without_loops(segments, window)
-        rejected = (*rejected, *loops)
+    said = place.said
+    if work.options.rejects_loops:
+        checked = yield from without_loops(segments, window, said)
+        segments, rejected, said = checked.segments, (*rejected, *checked.loops), checked.said
     segments, rejected = (with_language(some, spoken.probability) for some in (segments, rejected))
     next_place = replace(
         place,
@@ -148,6 +149,7 @@ def transcribe_window(
         language=language,
         language_probability=spoken.probability,
         context=next_context(place.context, kept, segments, work.options),
+        said=said,
     )
     if tracer:
         record_window(tracer, kept, segments, rejected, work.options, window=window, next_seek=next_place.seek)

@@ -139,6 +139,15 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a segment says, and when, in seconds from the start of the recording."""
+
+    start: float
+    end: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where the loop stands between two windows: all that the rest of a transcription depends on.
 
@@ -150,6 +159,7 @@ class Place:
         language_probability: of that language, by the last detection; NaN when it was given.
         context: what the next window is told.
         last_speech: end of the last word so far in seconds, where words have times.
+        said: by the latest segments, where loops are looked for.
     """
 
     clip: int
@@ -159,6 +169,7 @@ class Place:
     context: Context
     last_speech: float = 0.0
     language_probability: float = math.nan
+    said: tuple[Said, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND, N_FRAMES
 from sasayaki.results import Segment
 from sasayaki.transcribe.repetition import find_runs
-from sasayaki.transcribe.requests import Asking, Compare, Window
+from sasayaki.transcribe.requests import Asking, Compare, Place, Said, Window, WindowResult
 from sasayaki.transcribe.silence import is_doubted
 
 SAME_SOUND = 0.2
@@ -25,35 +25,83 @@ def recurrence_of(start: float, end: float) -> Asking[float]:
     return found
 
 
-def without_loops(
-    segments: Sequence[Segment], window: Window
-) -> Asking[tuple[tuple[Segment, ...], tuple[Segment, ...]]]:
-    """The segments of a window that are kept, numbered anew, and those that are rejected as a loop.
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Segments of a window that are kept, numbered anew, and what else is known then.
+
+    Attributes:
+        segments: that are kept.
+        loops: segments that are rejected; each has the number of the kept one behind it.
+        said: by the segments before and by those that are kept, for the next window.
+    """
+
+    segments: tuple[Segment, ...]
+    loops: tuple[Segment, ...]
+    said: tuple[Said, ...]
+
+
+def without_loops(segments: Sequence[Segment], window: Window, said: Sequence[Said] = ()) -> Asking[Checked]:
+    """A window without its loops.
 
     A phrase that is said four times or more (`find_runs`) is a loop where the model doubts it, and the sound from the
     segment before to the segment behind does not repeat itself: where the phrase takes a part of the words, only so
-    much of the sound has to. A rejected segment has the number of the kept one behind it.
+    much of the sound has to. It may have begun in the windows before; what was said there stays.
+
+    Args:
+        segments: of the window, in the order of time.
+        window: its frames.
+        said: by the segments before; what ended 30 s before the window or earlier is forgotten.
     """
-    loops: set[int] = set()
-    for run in find_runs([segment.text for segment in segments]):
-        said = [segments[place] for place in run.places]
-        if any(is_doubted(segment.no_speech_prob, segment.avg_logprob) for segment in said):
-            start, end = _around(segments, run.places, window)
-            recurrence = yield from recurrence_of(start, end)
-            loops.update(run.places if recurrence < SAME_SOUND * run.share else ())
-    held: list[Segment] = []
+    before = tuple(each for each in said if each.end > (window.start - N_FRAMES) / FRAMES_PER_SECOND)
+    held = tuple(range(len(segments)))
+    while loops := (yield from _find_loops([segments[place] for place in held], window, before)):
+        held = tuple(place for number, place in enumerate(held) if number not in loops)
+    kept: list[Segment] = []
     rejected: list[Segment] = []
     for place, segment in enumerate(segments):
-        numbered = replace(segment, id=segments[0].id + len(held))
-        if place in loops:
-            rejected.append(replace(numbered, rejected="loop"))
+        numbered = replace(segment, id=segments[0].id + len(kept))
+        if place in held:
+            kept.append(numbered)
         else:
-            held.append(numbered)
-    return tuple(held), tuple(rejected)
+            rejected.append(replace(numbered, rejected="loop"))
+    return Checked(tuple(kept), tuple(rejected), (*before, *map(_said, kept)))
 
 
-def _around(segments: Sequence[Segment], places: range, window: Window) -> tuple[float, float]:
-    """From the end of the segment before these places to the start of the one behind: timestamps are coarse."""
-    before = segments[places.start - 1].end if places.start else window.start / FRAMES_PER_SECOND
-    behind = segments[places.stop].start if places.stop < len(segments) else window.end / FRAMES_PER_SECOND
-    return min(before, segments[places.start].start), max(behind, segments[places.stop - 1].end)
+def behind(place: Place, window: WindowResult) -> Asking[WindowResult]:
+    """A window that was transcribed without those before it, behind a place: loops that began there are rejected."""
+    checked = yield from without_loops(window.segments, window.window, place.said)
+    n_segment = window.place.n_segment - len(checked.loops)
+    return replace(
+        window,
+        segments=checked.segments,
+        rejected=(*window.rejected, *checked.loops),
+        place=replace(window.place, n_segment=n_segment, said=checked.said),
+    )
+
+
+def _find_loops(segments: Sequence[Segment], window: Window, before: Sequence[Said]) -> Asking[set[int]]:
+    """Places of the segments that are in loops."""
+    spoken, n_before = (*before, *map(_said, segments)), len(before)
+    loops: set[int] = set()
+    for run in find_runs([each.text for each in spoken]):
+        places = {place - n_before for place in run.places if place >= n_before}
+        if any(is_doubted(segments[place].no_speech_prob, segments[place].avg_logprob) for place in places):
+            start, end = _around(spoken, run.places, window)
+            recurrence = yield from recurrence_of(start, end)
+            loops |= places if recurrence < SAME_SOUND * run.share else set()
+    return loops
+
+
+def _said(segment: Segment) -> Said:
+    return Said(segment.start, segment.end, segment.text)
+
+
+def _around(spoken: Sequence[Said], places: range, window: Window) -> tuple[float, float]:
+    """From the end of the segment before these places to the start of the one behind, as timestamps are coarse.
+
+    Where that is too long for a window, its last 30 s.
+    """
+    before = spoken[places.start - 1].end if places.start else window.start / FRAMES_PER_SECOND
+    behind = spoken[places.stop].start if places.stop < len(spoken) else window.end / FRAMES_PER_SECOND
+    end = max(behind, spoken[places.stop - 1].end)
+    return max(min(before, spoken[places.start].start), end - N_FRAMES / FRAMES_PER_SECOND), end
