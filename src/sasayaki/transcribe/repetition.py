@@ -27,8 +27,11 @@ MOST = 0.75
 LOOP_TURNS = 4
 """What is said as often on end may be a loop."""
 
-LOOSE_WORDS = 3
-"""A phrase of fewer words is said often without being a loop: *of the*."""
+PHRASE_WORDS = 3
+"""Fewer words are said often without being a loop: *of the*."""
+
+PHRASE_TURNS = 3
+"""A phrase of so many words that is said as often on end may be a loop."""
 
 _CHARACTERS = "\u3040-\u30ff\u3400-\u9fff"
 """Of Chinese and Japanese, which have no spaces."""
@@ -89,22 +92,24 @@ class Run:
 def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
     """Phrases that are said again and again in texts that follow each other, in their order.
 
-    That is `LOOP_TURNS` times or more on end; for one of `LOOSE_WORDS` words or more it is enough when it makes up half
-    of what is said from its first turn to its last.
+    That is `LOOP_TURNS` times or more on end. For a phrase of `PHRASE_WORDS` words or more `PHRASE_TURNS` times are
+    enough, or `LOOP_TURNS` times when it makes up half of what is said from its first turn to its last.
     """
     said = [(word, place) for place, text in enumerate(texts) for word in re.findall(_UNIT, text.casefold())]
     words, places = [word for word, _ in said], [place for _, place in said]
     found: list[range] = []
-    for size in range(1, len(words) // LOOP_TURNS + 1):
-        longest = LOOP_TURNS * size * (2 if size >= LOOSE_WORDS else 1)
+    for size in range(1, len(words) // PHRASE_TURNS + 1):
+        strict, loose = (LOOP_TURNS, LOOP_TURNS * size), (LOOP_TURNS, 2 * LOOP_TURNS * size)
+        limits = (strict,) if size < PHRASE_WORDS else ((PHRASE_TURNS, PHRASE_TURNS * size), loose)
         starts: dict[tuple[str, ...], list[int]] = {}
         for start in range(len(words) - size + 1):
             turns = starts.setdefault(tuple(words[start : start + size]), [])
             if turns and start < turns[-1] + size:
                 continue
             turns.append(start)
-            if len(turns) >= LOOP_TURNS and start + size - turns[-LOOP_TURNS] <= longest:
-                found.append(range(turns[-LOOP_TURNS], start + size))
+            for n_turns, longest in limits:
+                if len(turns) >= n_turns and start + size - turns[-n_turns] <= longest:
+                    found.append(range(turns[-n_turns], start + size))
     runs = []
     for span in _joined(found):
         among = range(places[span.start], places[span.stop - 1] + 1)

@@ -43,7 +43,7 @@ class Checked:
 def without_loops(segments: Sequence[Segment], window: Window, said: Sequence[Said] = ()) -> Asking[Checked]:
     """A window without its loops.
 
-    A phrase that is said four times or more (`find_runs`) is a loop where the model doubts it, and the sound from the
+    A phrase that is said again and again (`find_runs`) is a loop where the model doubts it, and the sound from the
     segment before to the segment behind does not repeat itself: where the phrase takes a part of the words, only so
     much of the sound has to. It may have begun in the windows before; what was said there stays.
 
