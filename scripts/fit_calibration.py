@@ -6,8 +6,8 @@
 MANIFEST is a tsv with the columns file, language, seconds and text beside its recordings. The first form decodes
 every labelled recording of at most 30 s, clean and with white noise, and writes one JSON line each; a run that was
 stopped goes on behind what the file has. The second finds which words are right, fits on one half of the recordings,
-those in English with little noise, and reports on the other. It uses openai/whisper's text normaliser, so it needs the
-packages openai-whisper and RapidFuzz.
+those in English with little noise, and reports on the other, for the product's calibration and for this one. It uses
+openai/whisper's text normaliser, so it needs the packages openai-whisper and RapidFuzz.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from sasayaki.decoding.confidence import TOKEN_CALIBRATION, WORD_CALIBRATION, Calibration
 
 SNRS = (None, 10, 0)
 """Signal-to-noise ratios in dB; None is the recording as it is."""
@@ -72,9 +74,9 @@ def collect(arguments: argparse.Namespace) -> None:
                     continue
                 missing = [snr for snr in SNRS if (name, snr, row["file"]) not in done]
                 samples = sasayaki.load_audio(arguments.manifest.parent / row["file"]) if missing else np.zeros(0)
-                for snr in missing:
-                    mel = sasayaki.log_mel_spectrogram(sasayaki.pad_or_trim(noisy(samples, snr)))
-                    result = model.decode(mel, language=row["language"], beam_size=5)
+                mels = [sasayaki.log_mel_spectrogram(sasayaki.pad_or_trim(noisy(samples, snr))) for snr in missing]
+                results = model.decode(np.stack(mels), language=row["language"], beam_size=5) if mels else []
+                for snr, result in zip(missing, results, strict=True):
                     line = {"model": name, "snr": snr, "file": row["file"], "words": words(model, result)}
                     print(json.dumps(line, ensure_ascii=False), file=out, flush=True)
 
@@ -236,8 +238,17 @@ def own(samples: Samples) -> np.ndarray:
     return np.exp(samples.logprobs)
 
 
+def product(calibration: Calibration) -> Map:
+    """A map of the product."""
+
+    def apply(samples: Samples) -> np.ndarray:
+        return np.array([calibration(*pair) for pair in zip(samples.logprobs, samples.means, strict=True)])
+
+    return apply
+
+
 def fit_chosen(samples: Samples) -> Logistic:
-    """The map that the product uses."""
+    """The map of the kind that the product uses."""
     return Logistic(lambda each: [logit(each.logprobs), each.means], samples)
 
 
@@ -271,13 +282,11 @@ def cross_validate(samples: Samples) -> None:
         print(f"| {name} | {100 * error:.1f} | {brier:.4f} | {loss:.4f} |")
 
 
-def report(title: str, samples: Samples, fitted: Map) -> None:
-    """One row: expected calibration error before and after."""
-    before, after = (scores(p, samples.is_right) for p in (own(samples), fitted(samples)))
-    print(
-        f"| {title} | {len(samples.is_right)} | {100 * samples.is_right.mean():.1f} "
-        f"| {100 * before[0]:.1f} | {100 * after[0]:.1f} | {before[1]:.4f} | {after[1]:.4f} |"
-    )
+def report(title: str, samples: Samples, *maps: Map) -> None:
+    """One row: expected calibration error and Brier score by each map."""
+    found = [scores(each(samples), samples.is_right) for each in maps]
+    cells = [f"{100 * error:.1f}" for error, _, _ in found] + [f"{brier:.4f}" for _, brier, _ in found]
+    print("|", " | ".join([title, str(len(samples.is_right)), f"{100 * samples.is_right.mean():.1f}", *cells]), "|")
 
 
 def reliability(samples: Samples, fitted: Map) -> None:
@@ -303,7 +312,8 @@ def fit(arguments: argparse.Namespace) -> None:
             groups[unit][group] += [
                 (logprob, np.mean(logprobs), is_right, line["file"]) for logprob, is_right in marked
             ]
-    for unit, entries in groups.items():
+    for (unit, entries), calibration in zip(groups.items(), (WORD_CALIBRATION, TOKEN_CALIBRATION), strict=True):
+        shipped = product(calibration)
         halves = {group: half(each) for group, each in entries.items()}
         train = joined([first for group, (first, _) in halves.items() if group.is_english and group.snr in FIT_SNRS])
         print(f"\n## {unit}: cross-validation on the first half\n")
@@ -311,13 +321,14 @@ def fit(arguments: argparse.Namespace) -> None:
         fitted = fit_chosen(train)
         offset, slope, context = fitted.weights
         print(f"\n## {unit}: second half, offset={offset:.2f}, slope={slope:.2f}, context={context:.2f}\n")
-        print("| | n | right % | ECE % before | after | Brier before | after |\n|---|---|---|---|---|---|---|")
+        print("| | n | right % | ECE %: own | product's | fitted | Brier: own | product's | fitted |")
+        print("|---|---|---|---|---|---|---|---|---|")
         for group, (_, second) in halves.items():
-            report(str(group), second, fitted)
+            report(str(group), second, own, shipped, fitted)
         test = joined([second for group, (_, second) in halves.items() if group.is_english and group.snr in FIT_SNRS])
-        report("English, clean and 10 dB", test, fitted)
+        report("English, clean and 10 dB", test, own, shipped, fitted)
         print()
-        reliability(test, fitted)
+        reliability(test, shipped)
 
 
 @dataclass(frozen=True)
