@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sasayaki.audio.samples import WaveformSamples
 from sasayaki.transcribe.driver import Driver
@@ -164,12 +168,12 @@ def test_a_loop_may_begin_in_the_window_before(
     assert [said.text for said in second.place.said] == [" so, no, no, no", *[" no, no"] * is_kept]
 
 
-def checked_with(asking: Asking[Checked], recurrence: float) -> Checked:
-    """What is found where all sound repeats itself so much."""
+def checked_with(asking: Asking[Checked], recurrence: float | Callable[[Window], float]) -> Checked:
+    """What is found where all sound repeats itself so much, or each window as much as a function says."""
     try:
-        next(asking)
+        request = next(asking)
         while True:
-            asking.send(recurrence)
+            request = asking.send(recurrence(request.window) if callable(recurrence) else recurrence)
     except StopIteration as end:
         found: Checked = end.value
         return found
@@ -208,6 +212,17 @@ def test_what_is_left_of_a_window_is_looked_at_again() -> None:
     segments = [replace(segment(n, n + 1, said), no_speech_prob=0.5) for n, said in enumerate(words)]
     checked = checked_with(without_loops(segments, Window(0, 1000)), recurrence=0.0)
     assert [each.text for each in checked.segments] == [" it is"]
+
+
+@given(st.lists(st.sampled_from([" no", " no, no", " it is"]), max_size=12), st.integers(0, 4), st.integers(1, 9))
+def test_what_is_kept_is_kept_when_it_is_looked_at_again(words: list[str], n_before: int, step: int) -> None:
+    """As windows of a batch are: first alone, then behind those before."""
+    spoken = [replace(segment(n, n + 1, each), no_speech_prob=0.5) for n, each in enumerate(words)]
+    said = [Said(each.start, each.end, each.text) for each in spoken[:n_before]]
+    checks = partial(without_loops, window=Window(100 * n_before, 100 * len(words) + 1), said=said)
+    recurrence = lambda window: (window.start // 100 + window.end * step) % 3 / 10  # noqa: E731
+    once = checked_with(checks(spoken[n_before:]), recurrence)
+    assert checked_with(checks(once.segments), recurrence) == replace(once, loops=())
 
 
 def test_without_voice_activity_loops_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
