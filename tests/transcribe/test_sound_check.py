@@ -39,6 +39,8 @@ YES = " yes, yes, yes, yes"
         (["So I love it.", " I love it.", " I love it. Now"], [range(3)]),
         (["I love it.", " I love it. And", " I love it."], []),
         (["I love it.", " I love it."], []),
+        (["But is it", " I love it.", " I love it.", " I love it.", " I go home now."], [range(1, 4)]),
+        (["So we all say I love it", "I love it", "I love it"], [range(3)]),
         (["thank you, thank you, thank you"], []),
         (["in the sea, in the air, in the world, in the end"], []),
         (["no no", "no no", "it is", "so, so so so"], [range(2), range(3, 4)]),

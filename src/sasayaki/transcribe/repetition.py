@@ -93,7 +93,8 @@ def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
     """Phrases that are said again and again in texts that follow each other, in their order.
 
     That is `LOOP_TURNS` times or more on end. For a phrase of `PHRASE_WORDS` words or more `PHRASE_TURNS` times are
-    enough, or `LOOP_TURNS` times when it makes up half of what is said from its first turn to its last.
+    enough, or `LOOP_TURNS` times when it makes up half of what is said from its first turn to its last. A text at
+    either end that says other things, and less than a turn, is not one of its texts.
     """
     said = [(word, place) for place, text in enumerate(texts) for word in re.findall(_UNIT, text.casefold())]
     words, places = [word for word, _ in said], [place for _, place in said]
@@ -109,12 +110,21 @@ def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
             turns.append(start)
             for n_turns, longest in limits:
                 if len(turns) >= n_turns and start + size - turns[-n_turns] <= longest:
-                    found.append(range(turns[-n_turns], start + size))
+                    found.append(_whole(range(turns[-n_turns], start + size), size, places))
     runs = []
     for span in _joined(found):
         among = range(places[span.start], places[span.stop - 1] + 1)
         runs.append(Run(among, len(span) / sum(place in among for place in places)))
     return tuple(runs)
+
+
+def _whole(span: range, size: int, places: Sequence[int]) -> range:
+    """A run of phrases of a size without the texts at its ends that have little of it."""
+    first, last = places[span.start], places[span.stop - 1]
+    n_first, n_last = (sum(places[word] == text for word in span) for text in (first, last))
+    start = span.start + n_first if n_first < min(size, places.count(first) / 2) else span.start
+    stop = span.stop - n_last if n_last < min(size, places.count(last) / 2) else span.stop
+    return range(start, stop)
 
 
 def _joined(spans: Sequence[range]) -> list[range]:
