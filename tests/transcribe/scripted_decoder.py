@@ -38,7 +38,7 @@ class ScriptedDecoder:
     answer: Answer
     tokenizer: Tokenizer = field(default_factory=byte_tokenizer)
     questions: list[Question] = field(default_factory=list)
-    n_encoded: int = 0
+    contexts: list[int] = field(default_factory=list)
     tracer: None = None
     step_check: Any = None
 
@@ -48,7 +48,7 @@ class ScriptedDecoder:
 
     def _encode(self, mel: np.ndarray, positions: np.ndarray) -> list[tuple[int, int]]:
         assert positions.shape == (len(mel), mel.shape[-1] // 2)
-        self.n_encoded += len(mel)
+        self.contexts += [mel.shape[-1]] * len(mel)
         return [(int(window[0, 0]), int(window[1].sum())) for window in mel]
 
     def decode(self, audios: Sequence[tuple[int, int]], options: Sequence[DecodingOptions]) -> list[DecodingResult]:

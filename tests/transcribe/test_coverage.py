@@ -170,6 +170,17 @@ def test_swallowed_speech_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (window.n_guard_decodes, window.place.n_segment, window.place.seek) == (1, 2, 3000)
 
 
+@pytest.mark.parametrize(("end", "contexts"), [(4, [3000, 800]), (7, [3000, 800, 3000])])
+def test_a_gap_is_encoded_short_and_again_in_full_where_that_looks_wrong(
+    monkeypatch: pytest.MonkeyPatch, end: float, contexts: list[int]
+) -> None:
+    voiced(monkeypatch, (0, 5), (10, 14))
+    decoder, (window,) = transcribed(swallowing((*LOST[:-1], ts(end))), 3000, short_context=True, **GUARDED)
+    assert decoder.contexts == contexts
+    assert window.segments[1].text == " and what was lost for quite a while, it seems"
+    assert window.n_guard_decodes == 1
+
+
 @pytest.mark.parametrize(("changes", "n_decodes"), [({"avg_logprob": -1.5}, 1), ({"compression_ratio": 3.0}, 3)])
 def test_what_does_not_pass_the_thresholds_is_not_taken(
     monkeypatch: pytest.MonkeyPatch, changes: dict[str, float], n_decodes: int

@@ -110,7 +110,7 @@ def test_times_stay_within_the_recording(n_frames: int) -> None:
 def test_an_empty_recording_asks_nothing() -> None:
     decoder = ScriptedDecoder(windows(SENTENCE))
     assert run(decoder, 0) == []
-    assert decoder.n_encoded == 0
+    assert decoder.contexts == []
 
 
 def test_the_text_so_far_prompts_the_next_window() -> None:

@@ -162,11 +162,21 @@ class LogMel:
 def _compute_block(samples: Samples, padding: int, begin: int, n_mels: int) -> npt.NDArray[np.float32]:
     """Logarithms of mel power (n_mels, n) of a block of frames that starts at frame `begin`."""
     end = min(begin + _BLOCK_FRAMES, (samples.n_samples + padding) // HOP_LENGTH)
-    # In float64, as NumPy before 2.0 does anyway: the same result with all its versions.
-    spectrum = np.fft.rfft(_frames(samples, padding, begin, end) * _hann_window())
-    power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
-    log_mel: npt.NDArray[np.float32] = np.log10(np.maximum(_to_mel(power, n_mels), _SMALLEST_POWER))
+    mel = np.zeros((n_mels, end - begin), np.float32)
+    n_heard = min(end, _first_silent(samples, padding)) - begin
+    if n_heard > 0:
+        # In float64, as NumPy before 2.0 does anyway: the same result with all its versions.
+        spectrum = np.fft.rfft(_frames(samples, padding, begin, begin + n_heard) * _hann_window())
+        power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
+        mel[:, :n_heard] = _to_mel(power, n_mels)
+    log_mel: npt.NDArray[np.float32] = np.log10(np.maximum(mel, _SMALLEST_POWER))
     return log_mel
+
+
+def _first_silent(samples: Samples, padding: int) -> int:
+    """The first of the frames that hear nothing but padding: at the end of the recording, that is reflected as well."""
+    n_all = (samples.n_samples + padding) // HOP_LENGTH
+    return n_all if padding < N_FFT else -(-(samples.n_samples + N_FFT // 2) // HOP_LENGTH)
 
 
 def _normalise(log_mel: npt.NDArray[np.float32], peak: np.float32) -> npt.NDArray[np.float32]:

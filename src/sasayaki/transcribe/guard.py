@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sasayaki.audio.constants import FRAMES_PER_SECOND
+from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Segment
 from sasayaki.transcribe.coverage import (
     ECHO,
@@ -25,6 +27,7 @@ from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
 from sasayaki.transcribe.repetition import words_of
 from sasayaki.transcribe.requests import Asking, Decode, Window
 from sasayaki.transcribe.segments import make_segments, read_window, within_speech
+from sasayaki.transcribe.short import decode_shortened
 from sasayaki.transcribe.silence import UNSURE_OF_SPEECH
 from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
@@ -105,13 +108,18 @@ def _decode_gap(
 
     The halves of a stretch that repeats itself are told its words, `repeated`: a text of the same is no guess.
     """
-    window, options = _window(gap, voice), work.options
-    result: DecodingResult = yield Decode(window, guard_options(options, language))
-    failed = failed_checks(result, options, voice.within(gap.start, gap.end))
+    options, spoken = work.options, voice.within(gap.start, gap.end)
+    ladder = partial(_ladder, guard_options(options, language))
+    window, kept = yield from decode_shortened(
+        _window(gap, voice), ladder, options, work.tokenizer.timestamp_begin, spoken
+    )
+    result = kept.result
+    failed = failed_checks(result, options, spoken)
     found = Guarded(n_decodes=1)
     if not failed and _is_sure(result, gap, voice):
         is_agreed = words_of(result.text) == repeated
-        found = Guarded((yield from _gap_segments(work, gap, voice, result, is_agreed=is_agreed)), n_decodes=1)
+        segments = yield from _gap_segments(work, window, voice, result, is_agreed=is_agreed)
+        found = Guarded(segments, n_decodes=1)
     if REPETITIVE.isdisjoint(failed) and not _says_little(found.segments, gap, voice):
         return found
     if not n_halvings or gap.end - gap.start < 2 * MIN_HALF:
@@ -152,11 +160,15 @@ def _window(gap: Gap, voice: Voice) -> Window:
     return Window(start, end, ends_in_silence=_is_short(gap, voice))
 
 
+def _ladder(options: DecodingOptions, window: Window) -> Iterator[Decode]:
+    yield Decode(window, options)
+
+
 def _gap_segments(
-    work: Assignment, gap: Gap, voice: Voice, result: DecodingResult, *, is_agreed: bool
+    work: Assignment, window: Window, voice: Voice, result: DecodingResult, *, is_agreed: bool
 ) -> Asking[tuple[Segment, ...]]:
     """Segments of a result that passes the thresholds; those that nobody said are left out, guesses if not agreed."""
-    window, options, tokenizer = _window(gap, voice), work.options, work.tokenizer
+    options, tokenizer = work.options, work.tokenizer
     kept = Fallback(result, (make_attempt(result, ()),))
     split = read_window(result, window, options, timestamp_begin=tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
@@ -164,7 +176,7 @@ def _gap_segments(
     if is_agreed and all(each.rejected == "guess" for each in rejected):
         segments = tuple(replace(each, rejected="") for each in sorted((*segments, *rejected), key=attrgetter("start")))
     if options.word_timestamps:
-        plain = Timing(segments, window.end, gap.start)
+        plain = Timing(segments, window.end, window.start / FRAMES_PER_SECOND)
         timing = yield from time_window(work, window, result, split.spans, plain, voice)
         segments = timing.segments
     else:
