@@ -95,19 +95,19 @@ class SileroNetwork:
 
 
 def _weights_of_gates(weights: dict[str, Array]) -> tuple[Array, Array, Array]:
-    """For the inputs, for the hidden state in parts for `_VECTOR_PRODUCTS`, and biases: of the gates that let in, keep
-    and let out, and of what may be let in.
+    """For the inputs, for the hidden state in parts for `_VECTOR_PRODUCTS`, and biases, each as `_by_gate` orders them."""
+    recurrent = _by_gate(weights["decoder.rnn.weight_hh"]).reshape(-1, _VECTOR_PRODUCTS // _N_STATE, _N_STATE)
+    biases = _by_gate(weights["decoder.rnn.bias_ih"] + weights["decoder.rnn.bias_hh"])
+    return _by_gate(weights["decoder.rnn.weight_ih"]), recurrent, biases
+
+
+def _by_gate(array: Array) -> Array:
+    """Of the gates that let in, keep and let out, then of what may be let in; (4 * _N_STATE, …).
 
     The first three are halved, as `_sigmoid` halves, so that one tanh does for all four.
     """
-
-    def ordered(array: Array) -> Array:
-        entering, staying, candidate, leaving = np.split(array, 4)
-        return np.concatenate([np.float32(0.5) * np.concatenate([entering, staying, leaving]), candidate])
-
-    recurrent = ordered(weights["decoder.rnn.weight_hh"]).reshape(-1, _VECTOR_PRODUCTS // _N_STATE, _N_STATE)
-    biases = ordered(weights["decoder.rnn.bias_ih"] + weights["decoder.rnn.bias_hh"])
-    return ordered(weights["decoder.rnn.weight_ih"]), recurrent, biases
+    entering, staying, candidate, leaving = np.split(array, 4)
+    return np.concatenate([np.float32(0.5) * np.concatenate([entering, staying, leaving]), candidate])
 
 
 def has_silero() -> bool:
