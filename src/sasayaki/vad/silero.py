@@ -95,7 +95,7 @@ class SileroNetwork:
 
 
 def _weights_of_gates(weights: dict[str, Array]) -> tuple[Array, Array, Array]:
-    """For the inputs, for the hidden state in parts for `_VECTOR_PRODUCTS`, and biases, each as `_by_gate` orders them."""
+    """For inputs, for the hidden state in parts for `_VECTOR_PRODUCTS`, and biases, each as `_by_gate` orders them."""
     recurrent = _by_gate(weights["decoder.rnn.weight_hh"]).reshape(-1, _VECTOR_PRODUCTS // _N_STATE, _N_STATE)
     biases = _by_gate(weights["decoder.rnn.bias_ih"] + weights["decoder.rnn.bias_hh"])
     return _by_gate(weights["decoder.rnn.weight_ih"]), recurrent, biases
