@@ -39,13 +39,18 @@ def token_scores(weights: npt.ArrayLike, lags: Sequence[float], silence: npt.NDA
         (n_token, n_steps), in nats; of each step, 0 on the mean over tokens before decay.
     """
     heard = np.asarray(weights, np.float32)[:, :, : len(silence)]
-    total = np.zeros(heard.shape[1:])
+    scores = np.zeros(heard.shape[1:])
     for head, lag in zip(heard, lags, strict=True):
-        _add_earlier(total, _of_one(head), lag - _ONSET_LEAD)
-    scores = np.log(total / len(heard) + _FLOOR)
-    scores -= scores.mean(axis=0)
+        _add_earlier(scores, _of_one(head), lag - _ONSET_LEAD)
+    scores /= len(heard)
+    scores += _FLOOR
+    np.log(scores, out=scores)
     fading = np.cumsum(_LOUD_DECAY + (_SILENT_DECAY - _LOUD_DECAY) * silence)
-    return np.asarray(np.maximum.accumulate(scores + fading, axis=1) - fading)
+    scores -= scores.mean(axis=0)
+    scores += fading
+    np.maximum.accumulate(scores, axis=1, out=scores)
+    scores -= fading
+    return scores
 
 
 def contrast(weights: npt.ArrayLike, n_steps: int, *, filter_width: int = 7) -> Matrix:

@@ -38,43 +38,39 @@ def find_stretches(scores: Matrix, is_skippable: Sequence[bool], *, least: int) 
     n_row, n_step = scores.shape
     if n_step < least * (n_row - sum(is_skippable)):
         return None
-    sums = np.pad(np.cumsum(scores, axis=1), ((0, 0), (1, 0)))
-    best = np.full((n_row, n_step), _NEVER)
-    for row in range(n_row):
-        shortest = 1 if is_skippable[row] else least
-        gain = np.maximum.accumulate(_entries(best, row, is_skippable)[0] - sums[row, :-1])
-        best[row, shortest - 1 :] = sums[row, shortest:] + gain[: n_step - shortest + 1]
-    return _trace_back(best, sums, is_skippable, least)
-
-
-def _entries(best: Matrix, row: int, is_skippable: Sequence[bool]) -> tuple[Matrix, npt.NDArray[np.int64]]:
-    """For each step: the most that can be had before `row` begins there, and the row that this ends with, or -1."""
-    entry = np.full(best.shape[1], _NEVER)
-    source = np.full(best.shape[1], -1)
-    before = row - 1
-    while before >= 0:
-        is_better = best[before, :-1] > entry[1:]
-        entry[1:][is_better] = best[before, :-1][is_better]
-        source[1:][is_better] = before
-        if not is_skippable[before]:
-            return entry, source
-        before -= 1
+    entry, sums, best = np.full(n_step + 1, _NEVER), np.zeros(n_step + 1), np.empty(n_step)
+    before, after, later = sums[:-1], sums[1:], entry[1:]
     entry[0] = 0.0
-    return entry, source
+    gains, is_last = np.empty((n_row, n_step)), np.ones((n_row, n_step), np.bool_)
+    for row, gain in enumerate(gains):
+        np.cumsum(scores[row], out=after)
+        np.subtract(entry[:-1], before, out=gain)
+        np.maximum.accumulate(gain, out=gain)
+        if is_skippable[row]:
+            np.add(after, gain, out=best)
+            np.greater_equal(best, later, out=is_last[row])
+            np.maximum(later, best, out=later)
+        else:
+            entry[:least] = _NEVER
+            np.add(sums[least:], gain[: n_step - least + 1], out=entry[least:])
+    return _trace_back(gains, is_last, [1 if each else least for each in is_skippable])
 
 
-def _trace_back(best: Matrix, sums: Matrix, is_skippable: Sequence[bool], least: int) -> list[Stretch]:
-    n_row, n_step = best.shape
-    last = n_row - 1
-    while is_skippable[last]:
-        last -= 1
-    row = max(range(last, n_row), key=lambda each: float(best[each, -1]))
-    stretches = [Stretch(0, 0)] * n_row
-    end = n_step
-    while row >= 0:
-        entry, source = _entries(best, row, is_skippable)
-        latest = end - (1 if is_skippable[row] else least)
-        start = int(np.argmax((entry - sums[row, :-1])[: latest + 1]))
+def _trace_back(gains: Matrix, is_last: npt.NDArray[np.bool_], shortest: Sequence[int]) -> list[Stretch]:
+    """The stretches of the best way, from the last one on.
+
+    Args:
+        gains: the most that can be had before a row that begins in a step or earlier, less the sum of its scores before
+            it begins, (n_row, n_step); never falls.
+        is_last: whether the best way to a step, through rows up to this one, ends with this one, (n_row, n_step).
+        shortest: fewest steps of each row on a way.
+    """
+    n_row, end = gains.shape
+    row, stretches = n_row - 1, [Stretch(0, 0)] * n_row
+    while end:
+        while not is_last[row, end - 1]:
+            row -= 1
+        start = int(np.searchsorted(gains[row], gains[row, end - shortest[row]]))
         stretches[row] = Stretch(start, end)
-        row, end = int(source[start]), start
+        row, end = row - 1, start
     return stretches

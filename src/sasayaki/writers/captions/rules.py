@@ -89,10 +89,6 @@ def rules_of(options: WriterOptions, language: str) -> CaptionRules:
     return _in_harmony(replace(rules, **given), given)  # type: ignore[arg-type]
 
 
-def _milliseconds(seconds: float | None, *, least: int = 0) -> int | None:
-    return None if seconds is None else max(least, to_milliseconds(seconds))
-
-
 def _in_harmony(rules: CaptionRules, given: Mapping[str, float]) -> CaptionRules:
     """Where one limit was given and the preset's other one clashes with it, the preset's gives way."""
     if rules.min_ms > rules.max_ms:
