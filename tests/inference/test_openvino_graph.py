@@ -1,4 +1,4 @@
-"""Tests of what int8 makes of the logits."""
+"""Tests of what int8 makes of logits, and of the keys and values of what was heard."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from sasayaki.checkpoints.names import Checkpoint
-from sasayaki.inference.openvino_graph import build_head
-from sasayaki.inference.openvino_runtime import DECODER_GROUPS, PrecisionPlan, core
+from sasayaki.inference.openvino_graph import build_head, build_projection
+from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, PrecisionPlan, core
 from tests.models import random_checkpoint, tiny_dims
 
 
@@ -29,6 +29,29 @@ def test_a_few_loud_inputs_leave_int8_logits_exact(loud: float) -> None:
 
     logits = head(replace(checkpoint, weights=weights), states)
     assert np.abs(logits[..., : exact.shape[-1]] - exact).max() < 0.1 * exact.std()
+
+
+def test_a_few_loud_features_leave_int8_keys_and_values_exact() -> None:
+    """Gains of the encoder's last layer norm that are 16 times the others: nothing is off by a tenth."""
+    checkpoint = random_checkpoint(tiny_dims(n_state=128))
+    names = [f"decoder.blocks.0.cross_attn.{part}.weight" for part in ("key", "value")]
+    gains = np.ones(128, np.float32)
+    gains[[3, 40, 77]] = 16
+    weights = {**checkpoint.weights, "encoder.ln_post.weight": gains}
+    for name in names:
+        weights[name] = weights[name] / gains
+    features = gains * np.random.default_rng(0).standard_normal((1, 20, 128), np.float32)
+
+    plan = PrecisionPlan(has_int8_weights=True, is_bfloat16=False)
+    graph = build_projection(replace(checkpoint, weights=weights), plan)
+    found = core().compile_model(graph, "CPU", plan.compile_options(1, ENCODER_GROUPS))({"features": features})
+    n_width = found["values.0"].shape[3]
+    keys = found["keys.0"].transpose(0, 3, 1, 2).reshape(1, 20, 128) * np.float32(n_width**0.5)
+    values = found["values.0"].transpose(0, 2, 1, 3).reshape(1, 20, 128)
+    for name, got in zip(names, (keys, values), strict=True):
+        exact = features @ weights[name].T
+        got = got - weights.get(name.replace("weight", "bias"), np.float32(0))
+        assert np.abs(got - exact).max() < 0.1 * exact.std()
 
 
 def test_a_layer_norm_of_zeros_gives_numbers() -> None:

@@ -149,20 +149,19 @@ class _DecoderBuilder:
         self._empty_cache = self._make_empty_cache()
 
     def build(self) -> Any:
-        layers = self._layers
         x = self._embedded
         for layer in range(self._dims.n_text_layer):
             block = f"decoder.blocks.{layer}"
-            x = ops.add(x, self._self_attention(layers.layer_norm(x, f"{block}.attn_ln"), layer))
-            x = ops.add(x, self._cross_attention(layers.layer_norm(x, f"{block}.cross_attn_ln"), layer))
-            x = layers.mlp(x, block)
+            x = ops.add(x, self._self_attention(x, layer))
+            x = ops.add(x, self._cross_attention(x, layer))
+            x = self._layers.mlp(x, block)
         states = result(self._rows.read(x), "states", ov.Type.f32)
         return ov.Model([states], self._sinks, self._parameters, "decoder")
 
-    def _self_attention(self, h: Node, layer: int) -> Node:
+    def _self_attention(self, x: Node, layer: int) -> Node:
         """The plug-in fuses state, gather, concatenation and attention of this form into one node."""
         name = f"decoder.blocks.{layer}.attn"
-        qkv = self._layers.linear(h, [f"{name}.{part}" for part in ("query", "key", "value")])
+        qkv = self._layers.normed_linear(x, f"{name}_ln", [f"{name}.{part}" for part in ("query", "key", "value")])
         q, k, v = (split_heads(part, self._dims.n_text_head) for part in thirds(qkv))
         k = self._append_to_cache(k, f"keys.{layer}")
         v = self._append_to_cache(v, f"values.{layer}")
@@ -188,7 +187,7 @@ class _DecoderBuilder:
         shape = ops.concat([self._rows.batch(self._sources), rest], 0)
         return ops.broadcast(constant(np.array(0, np.float32)), shape)
 
-    def _cross_attention(self, h: Node, layer: int) -> Node:
+    def _cross_attention(self, x: Node, layer: int) -> Node:
         """Queries of all rows of an audio are one matrix, so that its keys and values are read once."""
         n_head, n_width, rows = self._dims.n_text_head, self._n_width, self._rows
         name = f"decoder.blocks.{layer}.cross_attn"
@@ -196,7 +195,7 @@ class _DecoderBuilder:
         values = parameter(f"values.{layer}", [rows.n_audio, n_head, rows.n_ctx, n_width], self._cross_type)
         self._parameters += [keys, values]
 
-        queries = split_heads(rows.seated(self._layers.linear(h, f"{name}.query")), n_head)
+        queries = split_heads(rows.seated(self._layers.normed_linear(x, f"{name}_ln", f"{name}.query")), n_head)
         weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
         attended = merge_heads(ops.matmul(weights, as_float(values), False, False), self._dims.n_text_state)
         return self._layers.linear(rows.standing(attended), f"{name}.out")

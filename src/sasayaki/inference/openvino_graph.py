@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sasayaki.checkpoints.names import Checkpoint
 from sasayaki.inference.openvino_layers import (
@@ -53,8 +52,8 @@ def build_encoder(checkpoint: Checkpoint, plan: PrecisionPlan, n_ctx: int = -1) 
         x = ops.add(x, ops.gather(constant(table), inputs[1], constant(np.array(0))))
     for layer in range(dims.n_audio_layer):
         block = f"encoder.blocks.{layer}"
-        h = layers.layer_norm(x, f"{block}.attn_ln")
-        qkv = layers.linear(h, [f"{block}.attn.{part}" for part in ("query", "key", "value")])
+        names = [f"{block}.attn.{part}" for part in ("query", "key", "value")]
+        qkv = layers.normed_linear(x, f"{block}.attn_ln", names)
         q, k, v = (split_heads(part, dims.n_audio_head) for part in thirds(qkv))
         attended = merge_heads(ops.scaled_dot_product_attention(q, k, v, *shares), dims.n_audio_state)
         x = ops.add(x, layers.linear(attended, f"{block}.attn.out"))
@@ -72,12 +71,15 @@ def build_projection(checkpoint: Checkpoint, plan: PrecisionPlan, n_ctx: int = -
     dims = checkpoint.dims
     layers = Layers(checkpoint.weights, plan, ENCODER_GROUPS)
     features = parameter("features", [1, n_ctx, dims.n_audio_state])
+    share = layers.share("encoder.ln_post")
+    x = features if share is None else ops.divide(features, constant(share))
     scale = (dims.n_text_state // dims.n_text_head) ** -0.5
     results = []
     for layer in range(dims.n_text_layer):
         name = f"decoder.blocks.{layer}.cross_attn"
-        keys = split_heads(layers.linear(features, f"{name}.key", scale=scale), dims.n_text_head, (0, 2, 3, 1))
-        values = split_heads(layers.linear(features, f"{name}.value"), dims.n_text_head)
+        keys = layers.linear(x, f"{name}.key", scale=scale, share=share)
+        keys = split_heads(keys, dims.n_text_head, (0, 2, 3, 1))
+        values = split_heads(layers.linear(x, f"{name}.value", share=share), dims.n_text_head)
         results.append(result(keys, f"keys.{layer}", plan.element_type))
         results.append(result(values, f"values.{layer}", plan.element_type))
     return ov.Model(results, [features], "projection")
@@ -96,11 +98,10 @@ def build_head(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     matrix = np.pad(layers.array("decoder.token_embedding.weight"), ((0, padding), (0, 0)))
     bias = np.zeros(dims.n_vocab + padding, np.float32)
     bias[dims.n_vocab :] = np.finfo(np.float32).min
-    x = layers.layer_norm(states, "decoder.ln")
-    if plan.has_int8_weights:
-        share = _share_of_gains(layers.array("decoder.ln.weight"))
-        x = ops.divide(x, constant(share))
+    share = layers.share("decoder.ln")
+    if share is not None:
         matrix *= share
+    x = layers.layer_norm(states, "decoder.ln", share=share)
     logits = ops.matmul(x, layers.matrix(matrix), False, True)
     logits = ops.add(logits, constant(bias))
 
@@ -113,18 +114,6 @@ def build_head(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
     n_best = min(N_LIKELIEST, (dims.n_vocab + padding) // _GROUP)
     outputs = {"logits": logits, "norms": norms, **_likeliest(groups, peaks, n_best)}
     return ov.Model([result(node, name, None) for name, node in outputs.items()], [states], "head")
-
-
-def _share_of_gains(gains: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """By what the inputs of the logits are divided, and their weights multiplied, before both are rounded to int8.
-
-    A few gains of the last layer norm are many times as large as the others, whose inputs would be rounded as coarsely.
-    With the square root of its gain taken from each, inputs and weights are about equally uneven; this is the idea of
-    https://arxiv.org/abs/2211.10438, which measures inputs. No share is below a tenth of the middle one.
-    """
-    share: npt.NDArray[np.float32] = np.sqrt(np.abs(gains))
-    share = np.maximum(share, np.float32(0.1) * np.median(share))
-    return np.where(share > 0, share, np.float32(1))
 
 
 def _likeliest(groups: Node, peaks: Node, n_best: int) -> dict[str, Node]:
