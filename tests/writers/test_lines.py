@@ -152,6 +152,7 @@ def a_word(start: float, end: float) -> Word:
 
 @given(st.lists(WORDS, max_size=4), LIMITS, st.one_of(st.none(), st.integers(1, 3)), st.booleans())
 @example([[a_word(0, 0)], [a_word(0, 0), a_word(1, 2)], [a_word(0, 0)]], None, None, False)
+@example([[a_word(0, 2), a_word(3, 4)], [a_word(1, 2)]], None, None, False)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_any_words_give_good_cues_with_or_without_highlights(
     words: list[list[Word]], width: int | None, count: int | None, has_limit: bool
@@ -173,6 +174,8 @@ def test_any_words_give_good_cues_with_or_without_highlights(
     starts = [to_ms(start) for start, _, _ in cues]
     assert starts == sorted(starts)
     marked = render(whole, "vtt", WriterOptions(highlight_words=True, **limits))  # type: ignore[arg-type]
+    begins = [to_ms(start) for start in re.findall(r"^(\S+) -->", marked, re.MULTILINE)]
+    assert begins == sorted(begins)
     shown = [html.unescape(re.sub("</?u>", "", block.partition("\n")[2])) for block in marked.split("\n\n")[1:]]
     plain = [cue[2] for cue in cues]
     assert set(shown) - {""} == set(plain)

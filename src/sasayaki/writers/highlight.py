@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sasayaki.results import Segment, Transcription
 from sasayaki.writers.cues import Cue, CueSource
@@ -12,7 +13,8 @@ from sasayaki.writers.words import TimedWord
 class Highlighted:
     """Splits the cues of another source at the times of their words.
 
-    Between words, and behind the last one, the cue is shown unmarked. A word that lasts no time is never marked.
+    Between words, and behind the last one, the cue is shown unmarked. A word that lasts no time is never marked. What
+    would start before something that was given out starts with it.
 
     Args:
         source: makes the cues.
@@ -24,18 +26,25 @@ class Highlighted:
         self._source = source
         self._mark = mark
         self._escape = escape
+        self._last_ms = 0
 
     def add(self, segment: Segment) -> list[Cue]:
         """What is final once this segment is known."""
-        return [part for cue in self._source.add(segment) for part in self._split(cue)]
+        return [part for cue in self._source.add(segment) for part in self._parts(cue)]
 
     def end(self, transcription: Transcription) -> list[Cue]:
         """The rest."""
-        return [part for cue in self._source.end(transcription) for part in self._split(cue)]
+        return [part for cue in self._source.end(transcription) for part in self._parts(cue)]
 
     def waits_from(self) -> int | None:
         """Start of the first words that no cue has shown yet."""
         return self._source.waits_from()
+
+    def _parts(self, cue: Cue) -> list[Cue]:
+        start_ms = max(cue.start_ms, self._last_ms)
+        parts = list(self._split(replace(cue, start_ms=start_ms, end_ms=max(cue.end_ms, start_ms + 1))))
+        self._last_ms = parts[-1].start_ms
+        return parts
 
     def _split(self, cue: Cue) -> Iterator[Cue]:
         plain = self._escape(cue.text)
