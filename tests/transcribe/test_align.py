@@ -36,6 +36,7 @@ class Recording:
         )
         self.sounds = sounds
         self.windows: list[tuple[int, int]] = []
+        self.longest = 0
 
     def align(self) -> list[AlignedWord]:
         words: list[AlignedWord] = []
@@ -57,6 +58,7 @@ class Recording:
 
     def _answer(self, request: Any, first: int) -> np.ndarray:
         window = request.window
+        self.longest = max(self.longest, len(getattr(request, "tokens", ())))
         begin = window.start / 100
         groups = self.work.text.groups[first:]
         heard = [
@@ -143,6 +145,17 @@ def test_a_long_text_is_fed_in_parts_that_fit_the_context() -> None:
     sounds = [0.5 + number * 0.6 for number in range(40)]
     words = Recording(" ".join(["word"] * 40), sounds, 2600, n_text_ctx=64).align()
     assert [word.start for word in words] == pytest.approx(sounds, abs=0.1)
+
+
+@pytest.mark.parametrize("n_long", [1, 2])
+def test_a_word_longer_than_the_decoders_context_is_marked(n_long: int) -> None:
+    long = "x" * 70
+    recording = Recording(f"aa {' '.join([long] * n_long)} bb {long}", [0.5, *[None] * n_long, 2.0, None], 4000, 64)
+    recording.wrong = {long}
+    words = recording.align()
+    found = [None if word.start is None else round(word.start, 1) for word in words]
+    assert found == [0.5, *[None] * n_long, 2.0, None]
+    assert recording.longest <= 64
 
 
 def test_an_unlikely_word_among_likely_ones_is_said() -> None:

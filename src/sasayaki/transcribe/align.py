@@ -88,11 +88,16 @@ class AlignmentWork:
     n_text_ctx: int
     heads: AlignmentHeads
 
+    def fits(self, group: WordGroup) -> bool:
+        """Whether the decoder can be fed a word: not if it is longer than its context."""
+        return len(self.text.tokenizer.sot_sequence_including_notimestamps) + len(group.tokens) < self.n_text_ctx
+
     def words_from(self, first: int) -> tuple[WordGroup, ...]:
-        """As many words as fill half of the decoder's context, at least one."""
+        """As many words as fill half of the decoder's context, at least one that fits; others take no room."""
         groups = self.text.groups[first:]
-        sizes = accumulate(len(group.tokens) for group in groups)
-        return groups[: max(1, sum(size <= self.n_text_ctx // 2 for size in sizes))]
+        sizes = list(accumulate(len(group.tokens) if self.fits(group) else 0 for group in groups))
+        least = next((number for number, size in enumerate(sizes, start=1) if size), len(groups))
+        return groups[: max(least, sum(size <= self.n_text_ctx // 2 for size in sizes))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,21 +150,25 @@ class _Found:
 
 
 def _look_for(work: AlignmentWork, window: Window, groups: Sequence[WordGroup]) -> Asking[_Found]:
-    scores = yield from _score(work, window, groups)
-    probabilities = [float(np.exp(each).mean()) for each in scores]
-    places = list(range(len(groups)))
+    times: list[WordTime | None] = [None] * len(groups)
+    probabilities = [0.0] * len(groups)
+    places = [place for place, group in enumerate(groups) if work.fits(group)]
+    if not places:
+        return _Found(times, probabilities)
+    scores = yield from _score(work, window, [groups[place] for place in places])
+    for place, each in zip(places, scores, strict=True):
+        probabilities[place] = float(np.exp(each).mean())
     wrong = wrong_words(scores)
     if wrong:  # what stands behind a wrong word is judged without it
-        places = [place for place in places if place not in wrong]
+        places = [place for number, place in enumerate(places) if number not in wrong]
         scores = yield from _score(work, window, [groups[place] for place in places])
     for place, each in zip(places, scores, strict=True):
         probabilities[place] = float(np.exp(each).mean())
-    said = [place for place, is_said in zip(places, said_words(scores), strict=True) if is_said]
-    times: list[WordTime | None] = [None] * len(groups)
+    said = [number for number, is_said in enumerate(said_words(scores)) if is_said]
     if said:
-        found = yield from _times(work, window, [groups[place] for place in places], [places.index(p) for p in said])
-        for place, time in zip(said, found, strict=True):
-            times[place] = time
+        found = yield from _times(work, window, [groups[place] for place in places], said)
+        for number, time in zip(said, found, strict=True):
+            times[places[number]] = time
     return _Found(times, probabilities)
 
 
