@@ -205,6 +205,17 @@ def test_numbers_and_symbols_have_times() -> None:
     assert all(word.end > word.start for word in segment.words)
 
 
+@pytest.mark.parametrize("compat", [False, True])
+def test_a_text_that_fills_the_decoders_context_has_times(compat: bool) -> None:
+    said = " ab" * 148
+    speaker = Speaker([text(said)], [(1.0, 1.3)])
+    (segment,) = speaker.transcribe(3000, compat=compat, loop_guard=False, without_timestamps=True)
+    assert len(speaker.asked[0].tokens) <= 448
+    assert "".join(word.word for word in segment.words) == said
+    edges = [edge for word in segment.words for edge in (word.start, word.end)]
+    assert edges == sorted(edges)
+
+
 def test_right_to_left_words_keep_their_order() -> None:
     """B91."""
     words = " שלום 123 עולם."

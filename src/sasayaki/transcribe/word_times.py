@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sasayaki.alignment.reference_rules import SegmentTimes, fit_segment, median_duration, shorten_long_words
 from sasayaki.alignment.timestamps import TokenSpan, ends_with_single_timestamp
@@ -144,7 +146,7 @@ def find_times(
 ) -> Asking[Found]:
     """Times of the words of a window."""
     window = sounding.window
-    weights = yield _attend(work, window, tokenizer, groups)
+    weights = yield from _attend(work, window, tokenizer, groups)
     levels = yield Hear(window)
     voiced = sounding.voice.voiced_frames(window.start, window.end) if sounding.voice else None
     begin = len(tokenizer.sot_sequence)
@@ -158,7 +160,7 @@ def find_reference_times(
     """The same as openai/whisper finds them, which times punctuation marks apart before it joins them to words."""
     parts = [_apart(group, tokenizer) for group in groups]
     flat = [part for own in parts for part in own]
-    weights = yield _attend(work, sounding.window, tokenizer, groups)
+    weights = yield from _attend(work, sounding.window, tokenizer, groups)
     times = time_words_by_attention(flat, weights, sounding.window.n_frames)
     usual = median_duration(times)
     shortened = iter(shorten_long_words(flat, times, usual))
@@ -214,9 +216,13 @@ def _pieces(
     return pieces
 
 
-def _attend(work: Assignment, window: Window, tokenizer: Tokenizer, groups: Sequence[WordGroup]) -> Attend:
+def _attend(work: Assignment, window: Window, tokenizer: Tokenizer, groups: Sequence[WordGroup]) -> Asking[Any]:
+    """Attention of the start sequence, the text and the end; tokens without room in the context look as the last."""
     text = (token for group in groups for token in group.tokens)
-    return Attend(window, (*tokenizer.sot_sequence_including_notimestamps, *text, tokenizer.eot), work.heads.pairs)
+    tokens = (*tokenizer.sot_sequence_including_notimestamps, *text, tokenizer.eot)
+    weights = yield Attend(window, tokens[: work.n_text_ctx], work.heads.pairs)
+    n_missing = max(0, len(tokens) - work.n_text_ctx)
+    return np.pad(weights, ((0, 0), (0, n_missing), (0, 0)), mode="edge") if n_missing else weights
 
 
 def _apart(group: WordGroup, tokenizer: Tokenizer) -> list[WordGroup]:
