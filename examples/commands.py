@@ -17,15 +17,16 @@ LEAST = 0.3
 
 def main(recording: str, *commands: str) -> None:
     """Print the command and how sure it is."""
-    words = [",? ".join(map(re.escape, command.split())) for command in commands]
-    grammar = sasayaki.Grammar.regex(rf"(?i)({'|'.join(words)})[.!?]?")
+    spellings = {command: rf"(?i:{',? '.join(map(re.escape, command.split()))})[.!?]?" for command in commands}
+    grammar = sasayaki.Grammar.regex("|".join(spellings.values()))
     model = sasayaki.load_model("tiny.en")
     mel = sasayaki.log_mel_spectrogram(sasayaki.pad_or_trim(sasayaki.load_audio(recording)))
     result = model.decode(mel, grammar=grammar, beam_size=5, without_timestamps=True)
     assert isinstance(result, sasayaki.DecodingResult)
     raw = result.hypotheses[0].token_raw_logprobs  # what the model itself thinks of this text
     probability = exp(sum(raw) / len(raw))
-    print(f"{result.text if probability >= LEAST else 'no command'}\t{probability:.2f}")
+    meant = [command for command, spelling in spellings.items() if re.fullmatch(spelling, result.text)]
+    print(f"{meant[0] if meant and probability >= LEAST else 'no command'}\t{probability:.2f}")
 
 
 if __name__ == "__main__":
