@@ -1,7 +1,7 @@
 """What the filters and the search cost in a step, beside the model's own step.
 
-    overhead.py                              # processor time of filters and search, base's vocabulary, 1 thread
-    overhead.py --model base --threads 2     # and as a share of a step of the model
+    python -m benchmarks.overhead                             # filters and search, base's vocabulary, 1 thread
+    python -m benchmarks.overhead --model base --threads 2    # and as a share of a step of the model
 
 Processor time of the thread is measured, the least of many steps, so that a busy machine does not change the figure.
 With a model, both parts are measured in turns on the same steps and compared by their medians.

@@ -1,7 +1,7 @@
 """What the trace costs in a step when none is asked for: the decoder against one without any trace in its code.
 
-    trace_off.py                             # processor time of filters and search, base's vocabulary, 1 thread
-    trace_off.py --model base --threads 2    # whole decodes with a model
+    python -m benchmarks.trace_off                             # filters and search alone, base's vocabulary, 1 thread
+    python -m benchmarks.trace_off --model base --threads 2    # whole decodes with a model
 
 The decoder without a trace is made from the source of `DecodingTask`, with every mention of the recorder taken out.
 Runs take turns, so that both meet the same machine; each run's figure is the median of its steps, and the ratio is
@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from overhead import N_VOCAB, Window, digest, propose, speech_logits
 
+from benchmarks.overhead import N_VOCAB, Window, digest, propose, speech_logits
 from sasayaki.decoding import decode, task
 from sasayaki.decoding.task import DecodingTask
 from sasayaki.options import TranscribeOptions

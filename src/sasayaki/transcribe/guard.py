@@ -23,7 +23,7 @@ from sasayaki.transcribe.coverage import (
     is_thin,
 )
 from sasayaki.transcribe.evidence import MAX_CHARACTERS_PER_SECOND, UNSURE_OF_TEXT, judge
-from sasayaki.transcribe.fallback import Fallback, failed_checks, make_attempt
+from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.repetition import words_of
 from sasayaki.transcribe.requests import Asking, Decode, Window
 from sasayaki.transcribe.segments import make_segments, read_window, within_speech
@@ -113,12 +113,11 @@ def _decode_gap(
     window, kept = yield from decode_shortened(
         _window(gap, voice), ladder, options, work.tokenizer.timestamp_begin, spoken
     )
-    result = kept.result
-    failed = failed_checks(result, options, spoken)
+    result, failed = kept.result, kept.attempts[-1].failed
     found = Guarded(n_decodes=1)
     if not failed and _is_sure(result, gap, voice):
         is_agreed = words_of(result.text) == repeated
-        segments = yield from _gap_segments(work, window, voice, result, is_agreed=is_agreed)
+        segments = yield from _gap_segments(work, window, voice, kept, is_agreed=is_agreed)
         found = Guarded(segments, n_decodes=1)
     if REPETITIVE.isdisjoint(failed) and not _says_little(found.segments, gap, voice):
         return found
@@ -165,11 +164,10 @@ def _ladder(options: DecodingOptions, window: Window) -> Iterator[Decode]:
 
 
 def _gap_segments(
-    work: Assignment, window: Window, voice: Voice, result: DecodingResult, *, is_agreed: bool
+    work: Assignment, window: Window, voice: Voice, kept: Fallback, *, is_agreed: bool
 ) -> Asking[tuple[Segment, ...]]:
     """Segments of a result that passes the thresholds; those that nobody said are left out, guesses if not agreed."""
-    options, tokenizer = work.options, work.tokenizer
-    kept = Fallback(result, (make_attempt(result, ()),))
+    result, options, tokenizer = kept.result, work.options, work.tokenizer
     split = read_window(result, window, options, timestamp_begin=tokenizer.timestamp_begin)
     found = make_segments(split.spans, kept, tokenizer, seek=window.start, first_id=0)
     segments, rejected = yield from judge(found, kept, voice, options, window)
