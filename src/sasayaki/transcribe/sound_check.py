@@ -17,6 +17,11 @@ SAME_SOUND = 0.2
 Hebrew *no, no, no* 0.37 and more, words joined with themselves 0.25, and 0.20 in white noise as loud as they."""
 
 
+COARSE = 2.0
+"""Seconds by which timestamps may be wrong. What sounds further from a run is not what the run says: a forecast that is
+read three times bore out a loop 2 s to 10 s before it."""
+
+
 def recurrence_of(start: float, end: float) -> Asking[float]:
     """How much the sound between two times, in seconds, repeats itself."""
     first = max(math.floor(start * FRAMES_PER_SECOND), 0)
@@ -43,8 +48,8 @@ class Checked:
 def without_loops(segments: Sequence[Segment], window: Window, said: Sequence[Said] = ()) -> Asking[Checked]:
     """A window without its loops.
 
-    A phrase that is said again and again (`find_runs`) is a loop where the model doubts it, and the sound from the
-    segment before to the segment behind does not repeat itself: where the phrase takes a part of the words, only so
+    A phrase that is said again and again (`find_runs`) is a loop where the model doubts it, and the sound between the
+    segments beside it, near its own times, does not repeat itself: where the phrase takes a part of the words, only so
     much of the sound has to. It may have begun in the windows before; what was said there stays.
 
     Args:
@@ -97,11 +102,12 @@ def _said(segment: Segment) -> Said:
 
 
 def _around(spoken: Sequence[Said], places: range, window: Window) -> tuple[float, float]:
-    """From the end of the segment before these places to the start of the one behind, as timestamps are coarse.
+    """From the end of the segment before these places to the start of the one behind, `COARSE` beyond them at most.
 
     Where that is too long for a window, its last 30 s.
     """
+    first, last = spoken[places.start].start, spoken[places.stop - 1].end
     before = spoken[places.start - 1].end if places.start else window.start / FRAMES_PER_SECOND
     behind = spoken[places.stop].start if places.stop < len(spoken) else window.end / FRAMES_PER_SECOND
-    end = max(behind, spoken[places.stop - 1].end)
-    return max(min(before, spoken[places.start].start), end - N_FRAMES / FRAMES_PER_SECOND), end
+    end = max(min(behind, last + COARSE), last)
+    return max(min(max(before, first - COARSE), first), end - N_FRAMES / FRAMES_PER_SECOND), end
