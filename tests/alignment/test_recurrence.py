@@ -23,10 +23,10 @@ def syllable(seed: int, tempo: float = 1.0) -> np.ndarray:
     return np.concatenate([sum(tones) * np.sin(np.pi * shares) / 6, np.zeros(RATE // 10)])
 
 
-def of(parts: Iterator[np.ndarray], noise: float = 0.003) -> float:
+def of(parts: Iterator[np.ndarray], noise: float = 0.003, farthest: float = np.inf) -> float:
     samples = np.concatenate([*parts])
     samples = samples + noise * np.random.default_rng(0).normal(size=len(samples))
-    return recurrence(log_mel_spectrogram(samples.astype(np.float32)))
+    return recurrence(log_mel_spectrogram(samples.astype(np.float32)), farthest)
 
 
 @pytest.mark.parametrize("times", [4, 10])
@@ -37,6 +37,12 @@ def test_what_is_said_again_and_again_recurs(times: int) -> None:
 
 def test_longer_phrases_recur_too() -> None:
     assert of(syllable(number % 5) for number in range(20)) > 0.9
+
+
+def test_what_is_said_again_later_than_asked_for_does_not_recur() -> None:
+    assert of((syllable(number % 5) for number in range(20)), farthest=3.0) > 0.9  # again after 2.5 s
+    assert of((syllable(number % 5) for number in range(20)), farthest=2.0) < 0.1
+    assert of((syllable(1) for _ in range(10)), farthest=0.1) == 0.0
 
 
 @pytest.mark.parametrize(("noise", "least"), [(0.01, 0.8), (0.05, 0.3), (0.1, 0.2)])

@@ -145,7 +145,7 @@ def test_a_journal_goes_on_with_the_cut_that_was_not_done(tmp_path: Path) -> Non
 @pytest.mark.parametrize("batch_size", [2, 8])
 def test_a_loop_may_begin_in_the_cut_before(monkeypatch: pytest.MonkeyPatch, batch_size: int) -> None:
     """Nothing of a cut is known when the one behind it is transcribed; segments are looked at in their order."""
-    monkeypatch.setattr(driver, "recurrence", lambda mel: 0.1)
+    monkeypatch.setattr(driver, "recurrence", lambda mel, farthest: 0.1)
     monkeypatch.setattr(sound_check, "is_doubted", lambda *_: True)
     says = {"low": sentence("no, no, no", 19), "high": sentence("no, no", 19)}
     audio = recording("low", "high", "middle", "high", "low")
@@ -166,7 +166,7 @@ def test_rejected_segments_have_the_number_of_the_kept_one_behind_them() -> None
 
 
 def test_a_loop_is_found_where_a_journal_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(driver, "recurrence", lambda mel: 0.1)
+    monkeypatch.setattr(driver, "recurrence", lambda mel, farthest: 0.1)
     monkeypatch.setattr(sound_check, "is_doubted", lambda *_: True)
     says = {"low": sentence("no, no, no", 19), "high": sentence("no, no", 19)}
     options = {"language": "en", "vad": "energy", "batch_size": 2, "journal": tmp_path / "journal"}

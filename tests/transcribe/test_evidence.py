@@ -75,7 +75,7 @@ def voiced(
         return np.where(spoken, 1.0, sound).astype(np.float32)
 
     monkeypatch.setattr(detector, "SileroNetwork", lambda: network)
-    monkeypatch.setattr(driver, "recurrence", lambda mel: recurrence)
+    monkeypatch.setattr(driver, "recurrence", lambda mel, farthest: recurrence)
 
 
 def transcribed(answer: Answer, content_frames: int, **options: Any) -> tuple[ScriptedDecoder, list[WindowResult]]:

@@ -101,7 +101,7 @@ class Driver:
         window = request.window
         if isinstance(request, Hear | Compare):
             mel = self.recording.window(window)[:, : window.n_frames]
-            return sound_levels(mel) if isinstance(request, Hear) else recurrence(mel)
+            return sound_levels(mel) if isinstance(request, Hear) else recurrence(mel, request.farthest)
         if isinstance(request, Decode):
             self._let_go(window)
         features = self.features(window)

@@ -83,10 +83,12 @@ class Run:
     Attributes:
         places: of the texts in which it is.
         share: of the words of these texts, from its first turn to its last.
+        n_turns: how often it is said; of several phrases, the most.
     """
 
     places: range
     share: float
+    n_turns: int
 
 
 def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
@@ -99,6 +101,7 @@ def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
     said = [(word, place) for place, text in enumerate(texts) for word in re.findall(_UNIT, text.casefold())]
     words, places = [word for word, _ in said], [place for _, place in said]
     found: list[range] = []
+    again: list[list[int]] = []
     for size in range(1, len(words) // PHRASE_TURNS + 1):
         strict, loose = (LOOP_TURNS, LOOP_TURNS * size), (LOOP_TURNS, 2 * LOOP_TURNS * size)
         limits = (strict,) if size < PHRASE_WORDS else ((PHRASE_TURNS, PHRASE_TURNS * size), loose)
@@ -111,10 +114,12 @@ def find_runs(texts: Sequence[str]) -> tuple[Run, ...]:
             for n_turns, longest in limits:
                 if len(turns) >= n_turns and start + size - turns[-n_turns] <= longest:
                     found.append(_whole(range(turns[-n_turns], start + size), size, places))
+                    again.append(turns)
     runs = []
     for span in _joined(found):
         among = range(places[span.start], places[span.stop - 1] + 1)
-        runs.append(Run(among, len(span) / sum(place in among for place in places)))
+        n_turns = max(sum(start in span for start in turns) for turns in again)
+        runs.append(Run(among, len(span) / sum(place in among for place in places), n_turns))
     return tuple(runs)
 
 

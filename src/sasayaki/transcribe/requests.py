@@ -116,9 +116,11 @@ class Compare:
 
     Attributes:
         window: what to listen to; of its frames only.
+        farthest: seconds between what is compared, at most.
     """
 
     window: Window
+    farthest: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
