@@ -57,6 +57,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("manifest", type=Path)
     parser.add_argument("--joined", type=_numbers, default=(), metavar="SECONDS,…", help="joined recordings so long")
+    parser.add_argument("--orders", type=int, default=1, help="join in so many orders; errors are added up")
     parser.add_argument("--audio", type=Path, nargs="*", default=(), help="recordings with their text in a .txt file")
     parser.add_argument("--clips", action="store_true", help="clips of at most 30 s one by one")
     parser.add_argument("--clip-seconds", type=float, help="only so many seconds of clips in all")
@@ -105,7 +106,8 @@ def chosen_sets(given: argparse.Namespace) -> Iterator[RecordingSet]:
     """What the command line asks for."""
     clips = read_manifest(given.manifest, language=given.language)
     for seconds in given.joined:
-        yield RecordingSet(f"joined-{seconds}s", [join(clips, sasayaki.load_audio, seconds=seconds)])
+        orders = [join(clips, sasayaki.load_audio, seconds=seconds, order=order) for order in range(given.orders)]
+        yield RecordingSet("orders-of-" * (given.orders > 1) + f"joined-{seconds}s", orders)
     for path in given.audio:
         yield RecordingSet(path.stem, [with_text(path, given.language, sasayaki.load_audio)])
     if given.clips:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import random
 import wave
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -66,15 +67,17 @@ def read_manifest(path: Path, *, language: str, max_seconds: float = 30.0) -> li
     return [clip for clip in clips if clip.language == language and clip.text.strip() and clip.seconds <= max_seconds]
 
 
-def join(clips: Sequence[Clip], load: Callable[[Path], Samples], *, seconds: float) -> Recording:
+def join(clips: Sequence[Clip], load: Callable[[Path], Samples], *, seconds: float, order: int = 0) -> Recording:
     """A recording of at least so many seconds: the clips in turn with pauses, each text once, then from the start.
 
-    Fewer seconds than all clips have take some from every part of the manifest.
+    Fewer seconds than all clips have take some from every part of the manifest. Orders other than 0 are shuffled.
     """
     distinct = list({clip.text: clip for clip in reversed(clips)}.values())[::-1]
     if not distinct:
         raise ValueError("expected clips to join, got none; is the language in the manifest?")
     chosen = spread(distinct, seconds)
+    if order:
+        random.Random(order).shuffle(chosen)
     loaded = {clip.path: load(clip.path) for clip in chosen}
     parts: list[Samples] = []
     texts: list[str] = []
@@ -85,7 +88,8 @@ def join(clips: Sequence[Clip], load: Callable[[Path], Samples], *, seconds: flo
         parts += [loaded[clip.path], pause]
         n_samples += len(parts[-2]) + len(pause)
         texts.append(clip.text.strip())
-    return Recording(f"joined-{seconds:g}s", np.concatenate(parts), clip.language, " ".join(texts))
+    name = f"joined-{seconds:g}s" + f"-{order}" * bool(order)
+    return Recording(name, np.concatenate(parts), clip.language, " ".join(texts))
 
 
 def spread(clips: Sequence[Clip], seconds: float) -> list[Clip]:

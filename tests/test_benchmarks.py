@@ -80,6 +80,17 @@ def test_joined_recording_lasts_as_long_as_asked_and_has_a_pause_behind_each_cli
     assert recording.samples[2 * RATE - 1] == 1
 
 
+def test_clips_are_joined_in_another_order_with_their_texts() -> None:
+    clips = [clip(number) for number in range(9)]
+    straight, first, again, second = (join(clips, load, seconds=23, order=order) for order in (0, 1, 1, 2))
+    assert straight.text == " ".join(each.text for each in clips)
+    assert len({each.text for each in (straight, first, second)}) == 3
+    assert len({each.name for each in (straight, first, second)}) == 3
+    assert first.text == again.text
+    heard = dict.fromkeys(first.samples[first.samples > 0].astype(int) - 1)
+    assert first.text == " ".join(f"text {number}" for number in heard)
+
+
 def test_joined_recording_needs_clips() -> None:
     with pytest.raises(ValueError, match="expected clips"):
         join([], load, seconds=9)
