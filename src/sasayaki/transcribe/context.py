@@ -32,6 +32,10 @@ class Context:
         carried = _last(self.initial, self.limit) if self.is_carried else ()
         return (*carried, *_last(self.previous, self.limit - len(carried)))
 
+    def without_text(self) -> Context:
+        """The context without what was said; a carried prompt stays."""
+        return replace(self, previous=())
+
     def after(self, tokens: Sequence[int], *, is_kept: bool) -> Context:
         """The context after a window with these tokens; a window that is not to be trusted resets it."""
         return replace(self, previous=_last((*self.previous, *tokens), self.limit) if is_kept else ())

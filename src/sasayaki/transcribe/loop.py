@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
 from sasayaki.audio.constants import FRAMES_PER_SECOND
@@ -17,21 +16,18 @@ from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.clips import Clip, make_clips
 from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.evidence import judge
-from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
+from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.guard import guard
 from sasayaki.transcribe.language import WindowLanguage
-from sasayaki.transcribe.requests import Answer, Asking, Decode, Listen, Loop, Place, Request, Window, WindowResult
-from sasayaki.transcribe.segments import make_segments, read_window, with_language, within_speech
-from sasayaki.transcribe.short import decode_shortened
+from sasayaki.transcribe.requests import Answer, Asking, Listen, Loop, Place, Request, Window, WindowResult
+from sasayaki.transcribe.segments import with_language, within_speech
 from sasayaki.transcribe.silence import is_silent, next_window
 from sasayaki.transcribe.sound_check import without_loops
 from sasayaki.transcribe.switching import spoken_window
 from sasayaki.transcribe.tracing import record_window
+from sasayaki.transcribe.window import Hearing, decode_window
 from sasayaki.transcribe.word_times import Timing, time_window
 from sasayaki.vad.voice import Voice
-
-LEFT_OUT_FRAMES = 100
-"""A segment that begins so shortly before the end of a whole window may be left out: there may be no more of it."""
 
 TRUSTED_TEMPERATURE = 0.5
 """Text sampled hotter than this is no context for the next window (openai/whisper's rule)."""
@@ -109,22 +105,22 @@ def transcribe_window(
     whole, listened = window, voice if work.options.listens else None
     window, spoken = yield from spoken_window(whole, listened, work.options, previous)
     language, is_last = spoken.code, is_last and window == whole
-    is_whole = is_whole and is_last
     tracer = work.tracer and work.tracer.next_window()
     start, end = window.start / FRAMES_PER_SECOND, window.end / FRAMES_PER_SECOND
-    regions = listened.within(start, end) if listened else ()
-    ladder = partial(_ladder, work, language, place.context, tracer, is_whole)
-    if is_last:
-        window, kept = yield from decode_shortened(
-            window, ladder, work.options, work.tokenizer.timestamp_begin, regions
-        )
-    else:
-        kept = yield from decode_with_fallback(ladder(window), work.options, regions)
-    split = read_window(
-        kept.result, window, work.options, timestamp_begin=work.tokenizer.timestamp_begin, is_whole=is_whole
+    hearing = Hearing(
+        window,
+        work.options,
+        work.tokenizer,
+        language,
+        spoken=listened.within(start, end) if listened else (),
+        first_id=place.n_segment,
+        is_last=is_last,
+        is_whole=is_whole and is_last,
+        tracer=tracer,
     )
-    found = make_segments(split.spans, kept, work.tokenizer, seek=window.start, first_id=place.n_segment)
-    segments, rejected = yield from judge(found, kept, listened, work.options, window)
+    heard = yield from decode_window(hearing, place)
+    window, kept, split = heard.window, heard.kept, heard.split
+    segments, rejected = yield from judge(heard.segments, kept, listened, work.options, window)
     timing = Timing(segments, window.start + split.advance, place.last_speech)
     if work.options.word_timestamps:
         timing = yield from time_window(work, window, kept.result, split.spans, timing, listened)
@@ -133,8 +129,10 @@ def transcribe_window(
         segments = within_speech(segments, listened)
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:
-        heard = Window(window.start, min(timing.seek, window.end))
-        guarded = yield from guard(work, segments, rejected, voice, heard, language=language, first_id=place.n_segment)
+        reached = Window(window.start, min(timing.seek, window.end))
+        guarded = yield from guard(
+            work, segments, rejected, voice, reached, language=language, first_id=place.n_segment
+        )
         segments, n_guard_decodes = guarded.segments, guarded.n_decodes
     said = place.said
     if work.options.rejects_loops:
@@ -148,7 +146,7 @@ def transcribe_window(
         n_segment=place.n_segment + len(segments),
         language=language,
         language_probability=spoken.probability,
-        context=next_context(place.context, kept, segments, work.options),
+        context=next_context(heard.context, kept, segments, work.options),
         said=said,
     )
     if tracer:
@@ -173,14 +171,3 @@ def next_context(
         [token for segment in segments for token in segment.tokens],
         is_kept=options.condition_on_previous_text and kept.result.temperature <= TRUSTED_TEMPERATURE,
     )
-
-
-def _ladder(
-    work: Assignment, language: str, context: Context, tracer: Tracer | None, is_whole: bool, window: Window
-) -> Iterator[Decode]:
-    """The decodes of a window, one at each temperature; of one that is whole nothing is left to the next window."""
-    write_until = max(window.n_frames - LEFT_OUT_FRAMES, 0) / FRAMES_PER_SECOND if is_whole else None
-    for temperature in work.options.temperatures:
-        options = work.options.for_window(temperature, language=language, prompt=context.prompt())
-        options = replace(options, write_until=write_until)
-        yield Decode(window, options, tracer)

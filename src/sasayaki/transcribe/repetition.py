@@ -148,5 +148,11 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(_words(text))
 
 
+def first_word(text: str) -> str:
+    """The first word, number or character of a text, in lower case; empty when it has none."""
+    found = re.search(_UNIT, text.casefold())
+    return found[0] if found else ""
+
+
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
