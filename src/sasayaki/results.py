@@ -200,7 +200,7 @@ class Attempt(Record):
     compression_ratio: float
     no_speech_prob: float
     failed: tuple[str, ...]
-    """Options whose threshold the result did not pass; empty when it passed all."""
+    """Options whose threshold the result did not pass, or what else spoke against it; empty when it passed all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

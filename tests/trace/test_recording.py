@@ -23,7 +23,8 @@ from sasayaki.trace import (
     TranscriptionStarted,
     WindowWord,
 )
-from sasayaki.transcribe import loop, tracing
+from sasayaki.transcribe import tracing
+from sasayaki.transcribe import window as decoding_of_windows
 from sasayaki.transcribe.segments import make_segments
 from tests.decoding.scripts import mel, outcome
 from tests.fakes import EOT, SOT, TIMESTAMP_BEGIN, TRANSCRIBE, ScriptedInference, byte_tokenizer, one_hot, say, text, ts
@@ -253,7 +254,7 @@ def test_segments_have_the_words_that_they_came_with(monkeypatch: pytest.MonkeyP
     def with_words(*arguments: Any, **named: Any) -> tuple[Segment, ...]:
         return tuple(replace(segment, words=(word,)) for segment in make_segments(*arguments, **named))
 
-    monkeypatch.setattr(loop, "make_segments", with_words)
+    monkeypatch.setattr(decoding_of_windows, "make_segments", with_words)
     trace = Trace()
     Whisper(ScriptedInference(say((ts(0.0), *text(" one"), ts(2.0)))), byte_tokenizer()).transcribe(
         np.zeros(16_000 * 5, np.float32), language="en", trace=trace

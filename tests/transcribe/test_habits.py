@@ -81,7 +81,7 @@ def test_a_habit_that_stays_without_the_text_before_is_what_somebody_says() -> N
     decoder = answers(NUMBERED, (NUMBERED[0], NUMBERED[1], PLAIN[2]))
     segments = [segment for segment in run(decoder, 4500, temperature=0.0) if segment.start >= 30]
     assert [segment.text for segment in segments] == [*NUMBERED]
-    assert [attempt.failed for attempt in segments[0].attempts] == [("habit",), ()]
+    assert [attempt.failed for attempt in segments[0].attempts] == [(), ("habit",)]
 
 
 def test_a_decode_without_the_text_before_has_to_pass_the_thresholds() -> None:

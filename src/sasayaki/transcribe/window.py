@@ -9,7 +9,7 @@ from sasayaki.alignment.timestamps import WindowSplit
 from sasayaki.audio.constants import FRAMES_PER_SECOND
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.options import TranscribeOptions
-from sasayaki.results import Attempt, Segment
+from sasayaki.results import Segment
 from sasayaki.text.tokenizer import Tokenizer
 from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.fallback import Fallback, decode_with_fallback
@@ -97,9 +97,8 @@ def decode_window(hearing: Hearing, place: Place) -> Asking[Heard]:
         return heard
     without = yield from _decode(hearing, place.context.without_text())
     is_broken = 2 * n_beginning_with(word, without.texts()) <= n_beginning_with(word, heard.texts())
-    if is_broken and not without.kept.attempts[-1].failed:
-        return _behind(heard, without)
-    return _behind(without, heard)
+    is_freed = is_broken and not without.kept.attempts[-1].failed
+    return _of_both(heard, without, without if is_freed else heard)
 
 
 def _decode(hearing: Hearing, context: Context) -> Asking[Heard]:
@@ -117,12 +116,12 @@ def _decode(hearing: Hearing, context: Context) -> Asking[Heard]:
     return Heard(window, context, kept, split, segments)
 
 
-def _behind(dropped: Heard, heard: Heard) -> Heard:
-    """What is kept, with the attempts before it."""
-    attempts = (*map(_dropped, dropped.kept.attempts), *heard.kept.attempts)
-    segments = tuple(replace(segment, attempts=attempts) for segment in heard.segments)
-    return replace(heard, kept=replace(heard.kept, attempts=attempts), segments=segments)
-
-
-def _dropped(attempt: Attempt) -> Attempt:
-    return attempt if attempt.failed else replace(attempt, failed=(HABIT,))
+def _of_both(first: Heard, second: Heard, chosen: Heard) -> Heard:
+    """One of two, with the attempts of both in their order."""
+    attempts = tuple(
+        attempt if attempt.failed or heard is chosen else replace(attempt, failed=(HABIT,))
+        for heard in (first, second)
+        for attempt in heard.kept.attempts
+    )
+    segments = tuple(replace(segment, attempts=attempts) for segment in chosen.segments)
+    return replace(chosen, kept=replace(chosen.kept, attempts=attempts), segments=segments)
