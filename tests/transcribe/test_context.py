@@ -67,3 +67,9 @@ def test_a_prompt_is_the_end_of_what_was_said_within_its_limit(
         n_previous = min(limit - n_carried, len(said))
         expected = [*initial[len(initial) - n_carried :], *said[len(said) - n_previous :]]
         assert context.prompt() == tuple(expected)
+
+
+@pytest.mark.parametrize("is_carried", [True, False])
+def test_a_context_begins_anew_with_the_initial_prompt(is_carried: bool) -> None:
+    context = begin(2, is_carried=is_carried)
+    assert context.after([1, 2], is_kept=True).anew() == context

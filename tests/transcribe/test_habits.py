@@ -95,7 +95,15 @@ def test_habits_are_looked_for_where_loops_are_and_text_is_carried_on(options: d
     assert len(decoder.questions) == 2
 
 
-def test_a_carried_prompt_stays() -> None:
+@pytest.mark.parametrize("is_carried", [True, False])
+def test_the_initial_prompt_is_told_again(is_carried: bool) -> None:
+    """Segments may begin so because it does."""
     decoder = answers(NUMBERED, NUMBERED)
-    run(decoder, 4500, temperature=0.0, initial_prompt="Agents.", carry_initial_prompt=True)
+    run(decoder, 4500, temperature=0.0, initial_prompt="Agents.", carry_initial_prompt=is_carried)
     assert [tuple(question.options.prompt) for question in decoder.questions[2:]] == [text(" Agents.")]
+
+
+def test_a_first_window_has_no_habit_of_the_text_before() -> None:
+    decoder = ScriptedDecoder(lambda question: result(segments_of(NUMBERED)))
+    run(decoder, 1500, temperature=0.0, initial_prompt="0. Agents.")
+    assert len(decoder.questions) == 1

@@ -32,9 +32,9 @@ class Context:
         carried = _last(self.initial, self.limit) if self.is_carried else ()
         return (*carried, *_last(self.previous, self.limit - len(carried)))
 
-    def without_text(self) -> Context:
-        """The context without what was said; a carried prompt stays."""
-        return replace(self, previous=())
+    def anew(self) -> Context:
+        """The context of the first window."""
+        return Context.begin(self.initial, is_carried=self.is_carried, limit=self.limit)
 
     def after(self, tokens: Sequence[int], *, is_kept: bool) -> Context:
         """The context after a window with these tokens; a window that is not to be trusted resets it."""

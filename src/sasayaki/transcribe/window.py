@@ -86,16 +86,16 @@ class Heard:
 def decode_window(hearing: Hearing, place: Place) -> Asking[Heard]:
     """Decode a window with the context of its place.
 
-    Where its segments begin with the same word as if by habit, it is decoded without the text before it, too; that is
-    kept if it passes the thresholds and at most half as many of its segments do so.
+    Where its segments begin with the same word as if by habit, it is decoded without the text before it, too, told the
+    initial prompt alone; that is kept if it passes the thresholds and at most half as many of its segments do so.
     """
-    heard = yield from _decode(hearing, place.context)
-    if not hearing.options.rejects_loops or not place.context.previous:
+    heard, anew = (yield from _decode(hearing, place.context)), place.context.anew()
+    if not hearing.options.rejects_loops or anew == place.context:
         return heard
     word = find_habit([each.text for each in place.said], heard.texts())
     if not word:
         return heard
-    without = yield from _decode(hearing, place.context.without_text())
+    without = yield from _decode(hearing, anew)
     is_broken = 2 * n_beginning_with(word, without.texts()) <= n_beginning_with(word, heard.texts())
     is_freed = is_broken and not without.kept.attempts[-1].failed
     return _of_both(heard, without, without if is_freed else heard)
