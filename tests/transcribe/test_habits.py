@@ -88,7 +88,15 @@ def test_a_decode_without_the_text_before_has_to_pass_the_thresholds() -> None:
     assert texts_of(answers(NUMBERED, PLAIN, avg_logprob=-1.5)) == [*NUMBERED]
 
 
-@pytest.mark.parametrize("options", [{"loop_guard": False}, {"compat": True}, {"condition_on_previous_text": False}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loop_guard": False},
+        {"compat": True},
+        {"condition_on_previous_text": False},
+        {"condition_on_previous_text": False, "initial_prompt": "Agents."},
+    ],
+)
 def test_habits_are_looked_for_where_loops_are_and_text_is_carried_on(options: dict[str, object]) -> None:
     decoder = answers(NUMBERED, NUMBERED)
     assert texts_of(decoder, **options) == [*NUMBERED]

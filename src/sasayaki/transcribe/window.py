@@ -90,7 +90,7 @@ def decode_window(hearing: Hearing, place: Place) -> Asking[Heard]:
     initial prompt alone; that is kept if it passes the thresholds and at most half as many of its segments do so.
     """
     heard, anew = (yield from _decode(hearing, place.context)), place.context.anew()
-    if not hearing.options.rejects_loops or anew == place.context:
+    if not hearing.options.rejects_loops or place.context.previous in ((), anew.previous):
         return heard
     word = find_habit([each.text for each in place.said], heard.texts())
     if not word:
