@@ -65,7 +65,10 @@ def parse_clip_timestamps(value: str | Sequence[float]) -> tuple[float, ...]:
         check_number("clip_timestamps", second, least=0)
     for start, end in zip(seconds[::2], seconds[1::2], strict=False):
         if end < start:
-            raise OptionError(f"clip_timestamps has a clip that ends before it starts: {start} to {end}")
+            raise OptionError(
+                f"clip_timestamps must give the start of a clip before its end, got {start},{end}; did you mean "
+                f"{end},{start}?"
+            )
     return seconds
 
 
@@ -123,7 +126,13 @@ def check_number(name: str, value: object, *, least: float = -math.inf, most: fl
     if not _is_finite(value):
         raise OptionError(f"{name} must be finite, got {value}")
     if not least <= float(value) <= most:
-        raise OptionError(f"{name} must lie between {least} and {most}, got {value}")
+        raise OptionError(f"{name} must {_range(least, most)}, got {value}")
+
+
+def _range(least: float, most: float) -> str:
+    if most == math.inf:
+        return f"be at least {least}"
+    return f"be at most {most}" if least == -math.inf else f"lie between {least} and {most}"
 
 
 def _is_finite(value: Real) -> bool:

@@ -47,6 +47,27 @@ def test_a_file_whose_name_looks_like_a_pattern_is_itself(recording: Recording) 
     assert expand(recording("what?.mp3")) == ["what?.mp3"]
 
 
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("tlak.mp3", "no such file: tlak.mp3; did you mean talk.mp3?"),
+        ("talks/b.wv", "no such file: talks/b.wv; did you mean talks/b.wav?"),
+        ("talks/other", "no such file: talks/other; look into talks"),
+        ("nowhere/a.mp3", "no such file: nowhere/a.mp3; there is no folder nowhere that can be read"),
+        ("link.mp3", "no such file: link.mp3; it is a link to one that is gone"),
+        ("", "expected the name of a recording, got an empty one"),
+    ],
+)
+def test_a_file_that_is_not_there_says_where_to_look(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str], file: str, message: str
+) -> None:
+    recording("talk.mp3")
+    recording("talks/b.wav")
+    Path("link.mp3").symlink_to("gone.mp3")
+    assert main(["transcribe", file]) == 2
+    assert capsys.readouterr().err == f"sasayaki: error: {message}\n"
+
+
 @pytest.mark.parametrize("given", ["*.mp3", "empty"])
 def test_what_stands_for_nothing_is_an_error_and_the_others_are_done(
     model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str], given: str

@@ -172,7 +172,7 @@ def test_detect_language_prints_file_language_and_probability(
     said = capsys.readouterr()
     assert said.out == "a.mp3\tde\t0.700\n"
     assert said.err.splitlines() == [
-        "sasayaki: error: no such file: none.mp3",
+        f"sasayaki: error: no such file: none.mp3; look into {tmp_path}",
         "sasayaki: error: b.mp3 holds no audio",
     ]
     assert model.load_arguments["model"] == "tiny"

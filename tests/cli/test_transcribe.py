@@ -213,7 +213,7 @@ def test_the_progress_bar_shows_times_and_speed_when_asked_for(
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (None, "no such file: talk.mp3"),
+        (None, "no such file: talk.mp3; look into {}"),
         ("folder", "expected a recording, got a folder without any: talk.mp3"),
         ("broken", "'talk.mp3' cannot be read as a recording"),
     ],
@@ -229,7 +229,7 @@ def test_a_bad_file_is_one_line_and_the_others_are_done(
     assert main(["transcribe", "talk.mp3", good, "-f", "txt", "--language", "en"]) == 2
     said = capsys.readouterr()
     assert said.out == f"good.mp3:\n{LINES}"
-    assert said.err == f"sasayaki: error: {message}\n"
+    assert said.err == f"sasayaki: error: {message.format(os.getcwd())}\n"
     assert Path("good.txt").exists()
 
 
@@ -245,7 +245,7 @@ def test_a_fault_of_the_program_is_one_line_and_the_others_are_done(
     files = [recording("bad.mp3", "crash"), recording("good.mp3"), "none.mp3"]
     assert main(["transcribe", *files, "-f", "txt", "--language", "en"]) == 1
     assert capsys.readouterr().err.splitlines() == [
-        "sasayaki: error: no such file: none.mp3",
+        f"sasayaki: error: no such file: none.mp3; look into {os.getcwd()}",
         "sasayaki: error: bad.mp3: unexpected RuntimeError: a fault; of two lines (--debug shows where)",
     ]
     assert Path("good.txt").exists()
@@ -334,7 +334,7 @@ def test_quiet_prints_nothing_but_errors(
     model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str], quiet: list[str]
 ) -> None:
     assert main(["transcribe", recording(), "none.mp3", "-f", "txt", *quiet]) == 2
-    assert capsys.readouterr() == ("", "sasayaki: error: no such file: none.mp3\n")
+    assert capsys.readouterr() == ("", f"sasayaki: error: no such file: none.mp3; look into {os.getcwd()}\n")
     assert Path("talk.txt").exists()
 
 
@@ -532,6 +532,7 @@ def test_model_defaults_are_those_of_the_python_interface() -> None:
         (["--temperature", "0"], (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)),
         (["--temperature", "0.5"], (0.5, 0.7, 0.9)),
         (["--temperature", "1.5"], (1.5,)),
+        (["--temperature", "1e308"], (1e308,)),
         (["--temperature", "0,0.3"], (0.0, 0.3)),
         (["--temperature_increment_on_fallback", "0.5"], (0.0, 0.5, 1.0)),
         (["--temperature_increment_on_fallback", "0.3"], (0.0, 0.3, 0.6, 0.9)),

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -68,9 +69,22 @@ def check_input(file: str) -> None:
     if file == STDIN or is_url(file):
         return
     if not os.path.exists(file):
-        raise AudioError(f"no such file: {file}")
+        if not file:
+            raise AudioError("expected the name of a recording, got an empty one")
+        raise AudioError(f"no such file: {file}; {_where_to_look(file)}")
     if os.path.isdir(file):
         raise AudioError(f"expected a recording, got a folder: {file}")
+
+
+def _where_to_look(file: str) -> str:
+    folder, name = os.path.split(file)
+    if os.path.lexists(file):
+        return "it is a link to one that is gone"
+    try:
+        close = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.8)
+    except (OSError, ValueError):
+        return f"there is no folder {folder} that can be read"
+    return f"did you mean {os.path.join(folder, close[0])}?" if close else f"look into {folder or os.getcwd()}"
 
 
 def is_url(file: str) -> bool:

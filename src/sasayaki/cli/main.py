@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stderr
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from types import MappingProxyType
+from typing import Annotated, Any, Union
 
 import tyro
 
@@ -29,16 +32,18 @@ from sasayaki.cli.inspect import Inspect
 from sasayaki.cli.loading import Command
 from sasayaki.cli.models import Models
 from sasayaki.cli.transcribe import Transcribe
+from sasayaki.cli.unknown import Commands, check_arguments, complaint
 from sasayaki.cli.values import make_registry
 from sasayaki.errors import OptionError
 
-_COMMANDS = (
-    Annotated[Transcribe, tyro.conf.subcommand("transcribe")]
-    | Annotated[DetectLanguage, tyro.conf.subcommand("detect-language")]
-    | Annotated[Align, tyro.conf.subcommand("align")]
-    | Annotated[Inspect, tyro.conf.subcommand("inspect")]
-    | Annotated[Models, tyro.conf.subcommand("models")]
+COMMANDS: Commands = MappingProxyType(
+    {"transcribe": Transcribe, "detect-language": DetectLanguage, "align": Align, "inspect": Inspect, "models": Models}
 )
+"""The commands by name."""
+
+_ANY_COMMAND: Any = Union[tuple(Annotated[each, tyro.conf.subcommand(name)] for name, each in COMMANDS.items())]  # noqa: UP007
+_LEAST_COLUMNS = 60
+_MISSING_VALUE = re.compile(r"Missing value for argument '(?:-\w/)?([^']*)'.*")
 _DESCRIPTION = "Whisper speech recognition. `sasayaki --version` prints the version."
 
 
@@ -78,32 +83,46 @@ def parse(arguments: Sequence[str]) -> Command:
         OptionError: when they cannot be used.
         SystemExit: after printing a help text that was asked for.
     """
+    check_arguments(arguments, COMMANDS)
     said = io.StringIO()
     try:
-        with redirect_stderr(said):
-            command: Command = tyro.cli(
-                _COMMANDS,
+        with redirect_stderr(said), _room_for_words():
+            command, unknown = tyro.cli(
+                _ANY_COMMAND,
                 prog="sasayaki",
                 description=_DESCRIPTION,
                 args=list(arguments),
                 registry=make_registry(),
+                return_unknown_args=True,
             )
     except SystemExit as end:
         if end.code in (None, DONE):
             raise
-        raise OptionError(_first_sentence(said.getvalue())) from None
-    return command
+        raise OptionError(_first_section(said.getvalue())) from None
+    if unknown:
+        raise OptionError(complaint(unknown, arguments, COMMANDS))
+    return command  # type: ignore[no-any-return]
 
 
-def _first_sentence(box: str) -> str:
-    """What tyro complains of, without the frame, the help texts and the pointers around it."""
+@contextmanager
+def _room_for_words() -> Iterator[None]:
+    """Let tyro lay out its text for 60 columns at least: in very few it takes minutes, and breaks up words."""
+    if shutil.get_terminal_size().columns >= _LEAST_COLUMNS:
+        yield
+        return
+    given = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(_LEAST_COLUMNS)
+    try:
+        yield
+    finally:
+        del os.environ["COLUMNS"]
+        if given is not None:
+            os.environ["COLUMNS"] = given
+
+
+def _first_section(box: str) -> str:
+    """What tyro complains of, without the title, the frame, and the help texts below; in any encoding's frame."""
     lines = [line.strip("│╭╮╰╯ ") for line in box.splitlines()]
-    sections = re.split(r"^─+$", "\n".join(lines[1:]), flags=re.MULTILINE)
-    sentence = " ".join(sections[0].split())
-    for section in sections[1:]:
-        if section.strip().startswith("Perhaps you meant"):
-            options = re.findall(r"^--[\w-]+", section, flags=re.MULTILINE)
-            sentence += f"; did you mean {' or '.join(options)}?" if options else ""
-        elif section.strip().startswith("Available subcommands"):
-            sentence += "; " + " ".join(section.split()).lower()
-    return sentence
+    sections = re.split(r"^[─-]+$", "\n".join(lines[1:]), flags=re.MULTILINE)
+    words = next((" ".join(section.split()) for section in sections if section.strip()), "the arguments cannot be read")
+    return _MISSING_VALUE.sub(r"option \1 needs a value behind it; one that begins with - is given as \1=-…", words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -11,6 +12,8 @@ from tyro.conf import FlagConversionOff, SuppressFixed, arg
 from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.errors import OptionError
 from sasayaki.options import TEMPERATURES, TranscribeOptions
+
+_LEAST_INCREMENT = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +37,13 @@ class TranscribingCommand(Command):
         """The options in force, with the temperatures that openai/whisper's command line would try.
 
         Raises:
-            OptionError: when the increment is negative or not finite.
+            OptionError: when the increment is negative, too small or not finite.
         """
         temperature, increment = self.options.temperature, self.temperature_increment_on_fallback
-        if increment is not None and not 0 <= increment < float("inf"):
+        if increment and not _LEAST_INCREMENT <= increment < math.inf:
             raise OptionError(
-                f"temperature_increment_on_fallback must be None or a number of at least 0, got {increment}"
+                f"temperature_increment_on_fallback must be None, 0 or a number of at least {_LEAST_INCREMENT}, "
+                f"got {increment}"
             )
         if temperature == TEMPERATURES:
             temperature = TEMPERATURES[0]
@@ -53,7 +57,7 @@ class TranscribingCommand(Command):
 
 
 def _ladder(start: float, increment: float | None) -> tuple[float, ...]:
-    if not increment:
+    if not increment or start >= 1:
         return (start,)
     steps = int((1.0 - start) / increment + 1e-6)
-    return tuple(round(start + step * increment, 6) for step in range(max(0, steps) + 1))
+    return tuple(round(start + step * increment, 6) for step in range(steps + 1))
