@@ -200,6 +200,7 @@ def test_beams_belong_to_temperature_zero_and_samples_to_the_others() -> None:
     cold, warm = (options.for_window(t, language="de", prompt=[1]) for t in options.temperatures)
     assert (cold.beam_size, cold.best_of, cold.patience, cold.temperature) == (5, None, 2.0, 0)
     assert (warm.beam_size, warm.best_of, warm.patience, warm.temperature) == (None, 5, None, 0.4)
+    assert isinstance(cold.temperature, float), "a whole number is no other value in a file"
     assert cold.prompt == warm.prompt == (1,)
     assert cold.language == "de"
 

@@ -467,7 +467,7 @@ class TranscribeOptions(WindowOptions):
         else:
             shared.update(best_of=None)
         shared.update(language=language)
-        return DecodingOptions(**shared, temperature=temperature, prompt=tuple(prompt))
+        return DecodingOptions(**shared, temperature=float(temperature), prompt=tuple(prompt))
 
 
 def _default(name: str) -> Any:

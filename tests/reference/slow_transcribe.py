@@ -1,9 +1,9 @@
 """The long-form loop written down flatly, as a twin of `sasayaki.transcribe`; knows nothing of engines or of mels.
 
 It follows what openai/whisper does with windows, temperatures and prompts, save for these rules of ours: clips end
-with the audio, times lie within the window (a segment that would have no length there keeps its last 0.02 s), a
-window always moves on, the best of several failed attempts wins, a carried prompt is never pushed out, and segments
-without text or duration do not exist.
+with the audio, times lie within the window (each segment keeps 0.02 s of it, or its share of less, before those behind
+it), a window always moves on, the best of several failed attempts wins, a carried prompt is never pushed out, and
+segments without text or duration do not exist.
 """
 
 from __future__ import annotations
@@ -145,19 +145,28 @@ class SlowLoop:
         is_time = [token >= self.timestamp_begin for token in tokens]
         cuts = [place for place in range(1, len(tokens)) if is_time[place - 1] and is_time[place]]
         window_end = (seek + size) * SECONDS_PER_FRAME
-        found: list[SlowSegment] = []
+        lasting: list[tuple[float, float, tuple[int, ...]]] = []
 
         def add(start: float, end: float, inside: tuple[int, ...]) -> None:
-            if end > start and end > window_end:
-                start, end = max(seek * SECONDS_PER_FRAME, min(start, window_end - 0.02)), window_end
-            if end > start and self.text_of(inside).strip():
-                found.append(SlowSegment(seek, start, end, inside, temperature))
+            if end > start:
+                lasting.append((start, end, inside))
+
+        def placed() -> list[SlowSegment]:
+            found: list[SlowSegment] = []
+            latest = window_end
+            step = min(0.02, size * SECONDS_PER_FRAME / max(len(lasting), 1))
+            for number, (start, end, inside) in reversed(list(enumerate(lasting))):
+                earliest = seek * SECONDS_PER_FRAME + number * step
+                end = max(min(end, latest), earliest + step)
+                latest = max(min(start, end - step), earliest)
+                found.insert(0, SlowSegment(seek, latest, end, inside, temperature))
+            return [each for each in found if self.text_of(each.tokens).strip()]
 
         if not cuts:
             times = [token for token, timed in zip(tokens, is_time, strict=True) if timed]
             last = self.seconds(seek, times[-1]) if times and times[-1] != self.timestamp_begin else window_end
             add(seek * SECONDS_PER_FRAME, last, tokens)
-            return found, size
+            return placed(), size
 
         ends_with_one_time = len(tokens) > 1 and is_time[-1] and not is_time[-2]
         if ends_with_one_time:
@@ -168,9 +177,9 @@ class SlowLoop:
             add(self.seconds(seek, inside[0]), self.seconds(seek, inside[-1]), inside)
             begin = cut
         if ends_with_one_time:
-            return found, size
+            return placed(), size
         moved = (tokens[begin - 1] - self.timestamp_begin) * FRAMES_PER_TIMESTAMP
-        return found, max(1, min(moved, size)) if moved else size
+        return placed(), max(1, min(moved, size)) if moved else size
 
     def seconds(self, seek: int, token: int) -> float:
         """The time of a timestamp token in the recording; text without one starts with its window."""

@@ -104,4 +104,6 @@ def test_loop_equals_its_slow_twin(seed: int) -> None:
             (s.seek, s.tokens, s.temperature) for s in twin.segments
         ], name
         times = [(s.start, s.end) for s in segments]
-        assert times == [(pytest.approx(s.start), pytest.approx(s.end)) for s in twin.segments], name
+        assert times == [(pytest.approx(s.start, abs=6e-4), pytest.approx(s.end, abs=6e-4)) for s in twin.segments], (
+            name
+        )

@@ -195,6 +195,12 @@ def test_words_behind_the_end_of_the_audio_are_within_it(compat: bool) -> None:
             assert all(0 <= word.start <= word.end <= content_frames / 100 for word in segment.words)
 
 
+def test_compat_drops_segments_whose_words_have_no_time_as_the_reference_does() -> None:
+    """B51: where all attention falls on one moment they stood in the result from 0.00 to 0.00."""
+    assert len(Speaker([SAID], THREE).transcribe(600, compat=False)) == 2
+    assert Speaker([SAID], THREE).transcribe(600, compat=True) == []
+
+
 def test_numbers_and_symbols_have_times() -> None:
     """B88."""
     words = " In 2014 it cost £13.60, i.e. 2,000%."
@@ -208,8 +214,8 @@ def test_numbers_and_symbols_have_times() -> None:
 @pytest.mark.parametrize("compat", [False, True])
 def test_a_text_that_fills_the_decoders_context_has_times(compat: bool) -> None:
     said = " ab" * 148
-    speaker = Speaker([text(said)], [(1.0, 1.3)])
-    (segment,) = speaker.transcribe(3000, compat=compat, loop_guard=False, without_timestamps=True)
+    speaker = Speaker([text(said)], [(number / 5, number / 5 + 0.1) for number in range(148)])
+    segment, *_ = speaker.transcribe(3000, compat=compat, loop_guard=False, without_timestamps=True)
     assert len(speaker.asked[0].tokens) <= 448
     assert "".join(word.word for word in segment.words) == said
     edges = [edge for word in segment.words for edge in (word.start, word.end)]

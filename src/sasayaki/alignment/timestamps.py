@@ -41,7 +41,7 @@ def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int, 
     - If the window ends in text and one timestamp, or has no pair at all, the next window follows it directly.
     - Without a pair the window is one segment, up to its last timestamp if that is not 0.00, else up to its end.
 
-    No time lies past the window: a later one is moved to its end, and the segment keeps its text.
+    No time lies past the window: segments that do are moved into it, and keep their text and their order.
 
     Args:
         tokens: sampled tokens of the window, without the end token.
@@ -54,21 +54,18 @@ def split_window(tokens: Sequence[int], *, timestamp_begin: int, n_frames: int, 
     if not cuts:
         last = next((token for token in reversed(tokens) if token >= timestamp_begin), timestamp_begin)
         end = (last - timestamp_begin) * SECONDS_PER_TIMESTAMP or n_frames / FRAMES_PER_SECOND
-        return WindowSplit((_within(TokenSpan(0.0, end, tuple(tokens)), n_frames),), n_frames)
+        return WindowSplit(_within([TokenSpan(0.0, end, tuple(tokens))], n_frames), n_frames)
     is_complete = ends_with_single_timestamp(tokens, timestamp_begin)
     if is_complete:
         cuts.append(len(tokens))
-    spans = tuple(
-        _within(_span(tuple(tokens[begin:end]), timestamp_begin), n_frames)
-        for begin, end in zip([0, *cuts], cuts, strict=False)
-    )
+    spans = [_span(tuple(tokens[begin:end]), timestamp_begin) for begin, end in zip([0, *cuts], cuts, strict=False)]
     if is_whole and not is_complete:
         rest = tuple(tokens[cuts[-1] :])
         start = (rest[0] - timestamp_begin) * SECONDS_PER_TIMESTAMP
         open_end = TokenSpan(start, max(start + SECONDS_PER_TIMESTAMP, n_frames / FRAMES_PER_SECOND), rest)
-        return WindowSplit((*spans, _within(open_end, n_frames)), n_frames)
+        return WindowSplit(_within([*spans, open_end], n_frames), n_frames)
     closed = (tokens[cuts[-1] - 1] - timestamp_begin) * FRAMES_PER_TIMESTAMP
-    return WindowSplit(spans, n_frames if is_complete or closed == 0 else closed)
+    return WindowSplit(_within(spans, n_frames), n_frames if is_complete or closed == 0 else closed)
 
 
 def ends_with_single_timestamp(tokens: Sequence[int], timestamp_begin: int) -> bool:
@@ -81,9 +78,20 @@ def _span(tokens: tuple[int, ...], timestamp_begin: int) -> TokenSpan:
     return TokenSpan(start, end, tokens)
 
 
-def _within(span: TokenSpan, n_frames: int) -> TokenSpan:
-    """The span moved into the window; one that has a length keeps at least one timestamp step of it."""
-    limit = n_frames / FRAMES_PER_SECOND
-    if span.end <= limit or span.end <= span.start:
-        return span
-    return TokenSpan(max(0.0, min(span.start, limit - SECONDS_PER_TIMESTAMP)), limit, span.tokens)
+def _within(spans: Sequence[TokenSpan], n_frames: int) -> tuple[TokenSpan, ...]:
+    """Spans moved into the window, and before those behind them; one with a length keeps a timestamp step of it.
+
+    Where there is no room for as much, they share what there is.
+    """
+    latest = n_frames / FRAMES_PER_SECOND
+    n_before = sum(span.end > span.start for span in spans)
+    step = min(SECONDS_PER_TIMESTAMP, latest / max(n_before, 1))
+    placed: list[TokenSpan] = []
+    for span in reversed(spans):
+        if span.end > span.start:
+            n_before -= 1
+            end = max(min(span.end, latest), (n_before + 1) * step)
+            latest = max(min(span.start, end - step), n_before * step)
+            span = TokenSpan(latest, end, span.tokens)
+        placed.append(span)
+    return tuple(reversed(placed))

@@ -89,8 +89,14 @@ def time_window(
     if work.options.hallucination_silence_threshold is not None:
         heard = Heard(window, work.content_frames, plain.last_speech, is_complete=is_complete)
         kept = drop_inventions(kept, heard, work.options)
-    segments = tuple(each.segment for each in kept.segments)
-    return Timing(segments, max(kept.seek, window.start + 1), segments[-1].end if segments else plain.last_speech)
+    last_speech = kept.segments[-1].segment.end if kept.segments else plain.last_speech
+    return Timing(_with_length(kept.segments), max(kept.seek, window.start + 1), last_speech)
+
+
+def _with_length(timed: Sequence[TimedSegment]) -> tuple[Segment, ...]:
+    """The segments, numbered anew, without those whose words openai/whisper's rules leave no time, as it does."""
+    held = [each.segment for each in timed if each.segment.end > each.segment.start]
+    return tuple(replace(segment, id=timed[0].segment.id + place) for place, segment in enumerate(held))
 
 
 def next_speech(last_end: float, latest: float, voice: Voice) -> float:
