@@ -7,6 +7,7 @@ import os
 import wave
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -100,13 +101,14 @@ def test_the_sound_of_a_video_is_read(tmp_path: Path) -> None:
 
 
 def test_sample_rate_is_that_of_the_result() -> None:
-    assert len(load_audio(CLIP, sample_rate=8000)) == pytest.approx(len(load_audio(CLIP)) / 2, abs=2)
+    assert len(load_audio(CLIP, 8000)) == pytest.approx(len(load_audio(CLIP)) / 2, abs=2)
 
 
-@pytest.mark.parametrize("sample_rate", [0, -16000])
-def test_a_sample_rate_below_one_is_refused(sample_rate: int) -> None:
-    with pytest.raises(OptionError, match="sample_rate"):
-        load_audio(CLIP, sample_rate=sample_rate)
+@pytest.mark.parametrize("rate", [0, -16000, 16000.0, "16000", None, True])
+def test_a_sample_rate_that_is_no_whole_number_above_zero_is_refused(rate: Any) -> None:
+    for source in (CLIP, np.zeros(10, np.float32)):
+        with pytest.raises(OptionError, match="sr must be"):
+            load_audio(source, sr=rate)
 
 
 def test_a_change_of_form_inside_a_stream_is_followed(tmp_path: Path) -> None:

@@ -205,8 +205,11 @@ def test_the_first_pass_can_be_ended() -> None:
         LogMel(WaveformSamples(speech(16000)), check=stop)
 
 
-@pytest.mark.parametrize(("n_mels", "padding", "name"), [(0, 0, "n_mels"), (-1, 0, "n_mels"), (80, -1, "padding")])
-def test_options_out_of_range_are_refused(n_mels: int, padding: int, name: str) -> None:
+@pytest.mark.parametrize(
+    ("n_mels", "padding", "name"),
+    [(0, 0, "n_mels"), (-1, 0, "n_mels"), (80, -1, "padding"), (80, 1.5, "padding"), ("80", 0, "n_mels")],
+)
+def test_options_out_of_range_are_refused(n_mels: Any, padding: Any, name: str) -> None:
     with pytest.raises(OptionError, match=name):
         log_mel_spectrogram(speech(400), n_mels, padding)
 

@@ -65,9 +65,13 @@ def test_dtypes_without_a_known_range_are_refused_by_name(dtype: str) -> None:
         as_waveform(np.zeros(100, dtype))
 
 
-def test_a_ragged_list_is_refused() -> None:
-    with pytest.raises(AudioError, match="expected samples as an array, got list"):
-        as_waveform([[0.0], [0.0, 0.1]])  # type: ignore[list-item]
+@pytest.mark.parametrize(
+    "source",
+    [None, 5, {"array": WAVEFORM}, [[0.0], [0.0, 0.1]], (16000, WAVEFORM), ["a.mp3", "b.mp3"], [None], object()],
+)
+def test_what_is_no_recording_is_refused_with_what_is_one(source: Any) -> None:
+    with pytest.raises(AudioError, match="expected a path, bytes, a binary file object or an array of samples, got"):
+        load_audio(source)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
@@ -152,6 +156,19 @@ def test_torch_tensors_stay_torch_tensors(length: int) -> None:
     np.testing.assert_array_equal(fitted.float().numpy(), pad_or_trim(WAVEFORM, length))
 
 
-def test_a_negative_length_is_refused() -> None:
-    with pytest.raises(OptionError, match="length"):
-        pad_or_trim(WAVEFORM, -1)
+@pytest.mark.parametrize("length", [-1, 1.5, "5", None])
+def test_a_length_that_is_no_whole_number_from_zero_on_is_refused(length: Any) -> None:
+    with pytest.raises(OptionError, match="length must be"):
+        pad_or_trim(WAVEFORM, length)
+
+
+@pytest.mark.parametrize("axis", [1, -2, None, "time"])
+def test_an_axis_that_the_array_has_not_is_refused(axis: Any) -> None:
+    with pytest.raises(OptionError, match="axis"):
+        pad_or_trim(WAVEFORM, 3, axis=axis)
+
+
+@pytest.mark.parametrize("array", ["talk.mp3", [0.0], None, np.float32(0)])
+def test_what_is_no_array_is_refused(array: Any) -> None:
+    with pytest.raises(AudioError, match="expected a NumPy array or torch tensor"):
+        pad_or_trim(array, 3)

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from sasayaki.audio.constants import SAMPLE_RATE
 from sasayaki.audio.waveform import Waveform, as_waveform
-from sasayaki.errors import AudioError, OptionError
+from sasayaki.errors import AudioError
+from sasayaki.option_values import check_whole_number, required
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ AudioSource: TypeAlias = "EncodedAudio | npt.ArrayLike"
 _SHORTEST_GAP_S = 0.1  # timestamps of sound containers jitter by up to 10 ms
 
 
-def load_audio(source: AudioSource, *, sample_rate: int = SAMPLE_RATE) -> Waveform:
+def load_audio(source: AudioSource, sr: int = SAMPLE_RATE) -> Waveform:
     """Read a recording as a waveform, the same samples as openai/whisper's `load_audio`.
 
     The sound is resampled and mixed down to 16-bit mono by FFmpeg and divided by 32768. Damaged parts are
@@ -37,19 +38,20 @@ def load_audio(source: AudioSource, *, sample_rate: int = SAMPLE_RATE) -> Wavefo
 
     Args:
         source: path of a file of any format (video too), its content as bytes, a binary file object (read
-            from its present position, left open), or an array of samples at `sample_rate` (`as_waveform`).
-        sample_rate: samples per second of the result.
+            from its present position, left open), or an array of samples at that rate (`as_waveform`).
+        sr: samples per second of the result.
 
     Returns:
         The waveform (n_samples,), float32 in -1..1.
 
     Raises:
         AudioError: the source cannot be read, is no recording, or holds no audio.
-        OptionError: `sample_rate` is not positive.
+        OptionError: `sr` is no whole number above 0.
     """
+    check_whole_number("sr", required("sr", sr), least=1)
     if not is_encoded(source):
         return as_waveform(cast("npt.ArrayLike", source))
-    blocks = list(decode_blocks(source, sample_rate=sample_rate))
+    blocks = list(decode_blocks(source, sample_rate=sr))
     waveform = np.concatenate(blocks, dtype=np.float32)
     waveform /= 32768
     return waveform
@@ -81,8 +83,7 @@ def decode_channels(
 def _decode_source(
     source: EncodedAudio, sample_rate: int, *, is_mono: bool
 ) -> Generator[npt.NDArray[np.int16], None, None]:
-    if sample_rate < 1:
-        raise OptionError(f"sample_rate: expected 1 or more samples per second, got {sample_rate}")
+    check_whole_number("sample_rate", sample_rate, least=1)
     from av.error import FFmpegError
 
     name, damage, n_samples = _name(source), _Damage(), 0

@@ -17,7 +17,7 @@ from sasayaki.audio.constants import HOP_LENGTH, N_FFT, N_SAMPLES, SAMPLE_RATE
 from sasayaki.audio.load import AudioSource, load_audio
 from sasayaki.audio.samples import Samples, WaveformSamples
 from sasayaki.audio.waveform import Waveform
-from sasayaki.errors import OptionError
+from sasayaki.option_values import check_whole_number, required
 
 _BLOCK_FRAMES = 500  # about 5 MB of intermediate results, which fits a processor's cache
 _KEPT_BLOCKS = 24  # 2 minutes: shorter recordings are computed once
@@ -44,12 +44,10 @@ def log_mel_spectrogram(audio: AudioSource, n_mels: int = 80, padding: int = 0) 
 
     Raises:
         AudioError: the audio cannot be read or has the wrong form.
-        OptionError: `n_mels` is less than 1, or `padding` is negative.
+        OptionError: `n_mels` or `padding` is no whole number, or below 1 or 0.
     """
-    if n_mels < 1:
-        raise OptionError(f"n_mels: expected 80 or 128 bands (at least 1), got {n_mels}")
-    if padding < 0:
-        raise OptionError(f"padding: expected 0 or more samples, got {padding}")
+    check_whole_number("n_mels", required("n_mels", n_mels), least=1)
+    check_whole_number("padding", required("padding", padding), least=0)
     if _is_batch(audio):
         n_audio, n_samples = audio.shape
         log_mels: npt.NDArray[np.float32] = np.empty((n_audio, n_mels, (n_samples + padding) // HOP_LENGTH), np.float32)

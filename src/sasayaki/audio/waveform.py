@@ -4,6 +4,7 @@ That form is called a waveform: a NumPy array (n_samples,), float32, one channel
 """
 
 import logging
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from array_api_compat import array_namespace, device
 
 from sasayaki.audio.constants import N_SAMPLES
 from sasayaki.errors import AudioError, OptionError
+from sasayaki.option_values import check_whole_number, required
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +21,7 @@ Waveform = npt.NDArray[np.float32]
 
 # Integers are scaled by the range of their type; uint8 has its silence at 128, as in WAV files.
 _FULL_SCALE = {"int8": 2.0**7, "uint8": 2.0**7, "int16": 2.0**15, "int32": 2.0**31}
+_EXPECTED = "expected a path, bytes, a binary file object or an array of samples"
 _LOUDEST_PLAUSIBLE = 8.0  # 18 dB above full scale: lossy codecs overshoot by far less
 
 
@@ -37,7 +40,7 @@ def as_waveform(samples: npt.ArrayLike) -> Waveform:
         The waveform (n_samples,), float32. It shares memory with `samples` where nothing had to change.
 
     Raises:
-        AudioError: another dtype or shape, or a sample that is not finite.
+        AudioError: no samples, another dtype or shape, or a sample that is not finite.
     """
     array = _to_numpy(samples)
     if array.ndim == 2 and 1 in array.shape:
@@ -65,10 +68,17 @@ def pad_or_trim(array: Any, length: int = N_SAMPLES, *, axis: int = -1) -> Any:
         An array of the same kind, dtype and device; a view of `array` where only a cut was needed.
 
     Raises:
-        OptionError: `length` is negative.
+        AudioError: `array` is neither.
+        OptionError: `length` is no whole number of at least 0, or there is no such axis.
     """
-    if length < 0:
-        raise OptionError(f"length: expected 0 or more, got {length}")
+    n_axes = len(getattr(array, "shape", ()))
+    if n_axes == 0:
+        raise AudioError(
+            f"expected a NumPy array or torch tensor, such as load_audio gives, got {type(array).__name__}"
+        )
+    check_whole_number("length", required("length", length), least=0)
+    if axis not in range(-n_axes, n_axes):
+        raise OptionError(f"axis: expected one of the {n_axes} axes of an array {tuple(array.shape)}, got {axis!r}")
     missing = length - array.shape[axis]
     if missing <= 0:
         index = [slice(None)] * array.ndim
@@ -85,9 +95,12 @@ def _to_numpy(samples: Any) -> npt.NDArray[Any]:
         samples = samples.detach().cpu()
         samples = samples.float() if samples.is_floating_point() else samples  # NumPy has no bfloat16
     try:
-        return np.asarray(samples)
+        array = np.asarray(samples)
     except (TypeError, ValueError) as error:
-        raise AudioError(f"expected samples as an array, got {type(samples).__name__}: {error}") from error
+        raise AudioError(f"{_EXPECTED}, got {type(samples).__name__}: {error}") from error
+    if not hasattr(samples, "dtype") and (array.ndim == 0 or array.dtype.kind not in "biufc"):
+        raise AudioError(f"{_EXPECTED}, got {reprlib.repr(samples)}; several recordings are for transcribe_many")
+    return array
 
 
 def _to_float32(array: npt.NDArray[Any]) -> Waveform:
