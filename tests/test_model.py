@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import sasayaki
-from sasayaki import AudioError, DecodingOptions, DecodingResult, OptionError
+from sasayaki import AudioError, BackendError, DecodingOptions, DecodingResult, OptionError
 from sasayaki.decoding.decode import Decoder
+from sasayaki.inference.select import create_inference
 from sasayaki.model import Whisper
 from tests.fakes import LANGUAGES, SOT, say, text
-from tests.scripted_model import language_logits, make_english_model, make_model, mel_of, sentence
+from tests.scripted_model import language_logits, make_english_model, make_model, mel_of, sentence, tone
 
 
 @pytest.fixture
@@ -56,6 +62,11 @@ def test_encoder_output_is_taken_in_place_of_a_mel() -> None:
     assert [result.text for result in model.decode(batch, language="en")] == ["again", "again"]
     assert model.detect_language(batch)[1][0].keys() == set(LANGUAGES)
     assert len(model.inference.encoded) == 3, "features are not encoded again"
+
+
+def test_results_are_compared_without_their_features(model: Whisper) -> None:
+    assert model.decode(mel_of("low")[0], language="en") == model.decode(mel_of("low")[0], language="en")
+    assert model.decode(mel_of("low")[0], language="en") != model.decode(mel_of("high")[0], language="en")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -113,6 +124,65 @@ def test_an_unknown_option_is_refused_with_a_suggestion(model: Whisper, name: st
         model.decode(mel_of("low")[0], **{name: 1})
     with pytest.raises(OptionError, match=f"{name}.*{hint}"):
         model.transcribe(np.zeros(16000, np.float32), **{name: 1})
+
+
+@pytest.mark.parametrize("wrong", [{"beam_size": 2}, 5, "fast", DecodingOptions, [None], [{}]])
+def test_options_of_another_kind_are_refused(model: Whisper, wrong: Any) -> None:
+    with pytest.raises(OptionError, match="options must be DecodingOptions, got"):
+        model.decode(mel_of("low"), wrong)
+    with pytest.raises(OptionError, match="options must be TranscribeOptions, got"):
+        model.transcribe(tone("low", 1.0), options=wrong)
+    with pytest.raises(OptionError, match="options must be TranscribeOptions"):
+        model.transcribe_many([], options=DecodingOptions())
+
+
+@pytest.mark.parametrize("name", ["trace", "progress", "cancel", "time_limit", "journal"])
+def test_arguments_of_another_kind_are_refused(model: Whisper, name: str) -> None:
+    wrong = {name: ["x"]}
+    with pytest.raises(OptionError, match=f"{name} must be .* got"):
+        model.transcribe(tone("low", 1.0), **wrong)
+    with pytest.raises(OptionError, match=f"{name} must be .* got"):
+        model.stream(tone("low", 1.0), **wrong)
+    if name in ("progress", "cancel", "time_limit"):
+        with pytest.raises(OptionError, match=f"{name} must be .* got"):
+            model.align(tone("low", 1.0), "low", **wrong)
+    if name == "trace":
+        with pytest.raises(OptionError, match=r"trace must be .* got"):
+            model.decode(mel_of("low"), **wrong)
+    assert model.inference.n_open == 0
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"low", ["low"]])
+def test_a_text_to_align_is_text(model: Whisper, wrong: Any) -> None:
+    with pytest.raises(OptionError, match="text must be"):
+        model.align(tone("low", 1.0), wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["talk.mp3", Path("talk.mp3"), b"RIFF", None, 5, {"a": 1}, io.BytesIO(), np.zeros(9), torch.zeros(9)]
+)
+def test_a_single_recording_is_not_many(model: Whisper, wrong: Any) -> None:
+    with pytest.raises(OptionError, match="sources must be several recordings"):
+        model.transcribe_many(wrong)
+
+
+def test_rows_of_an_array_are_many_recordings(model: Whisper) -> None:
+    found = list(model.transcribe_many(np.stack([tone("low", 2.0), tone("high", 2.0)]), language="en", vad="off"))
+    assert [outcome.transcription.text for outcome in found] == [" low", " high"]
+
+
+def test_verbose_is_taken_and_prints_nothing(model: Whisper, capfd: pytest.CaptureFixture[str]) -> None:
+    for quiet in (None, False):
+        assert model.transcribe(tone("low", 2.0), language="en", vad="off", verbose=quiet).text == " low"
+    with pytest.warns(UserWarning, match="verbose=True prints nothing"):
+        model.transcribe(tone("low", 2.0), language="en", vad="off", verbose=True)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy, copy.copy], ids=lambda copied: copied.__name__)
+def test_a_model_says_why_it_is_not_sent_to_another_process(model: Whisper, copied: Any) -> None:
+    with pytest.raises(BackendError, match="call load_model there"):
+        copied(model)
 
 
 def test_overrides_win_over_options_which_stay_as_they_were(model: Whisper) -> None:
@@ -224,6 +294,28 @@ def test_functions_are_the_methods(model: Whisper) -> None:
     assert sasayaki.detect_language(model, mel) == model.detect_language(mel)
     audio = np.zeros(16000, np.float32)
     assert sasayaki.transcribe(model, audio, language="en") == model.transcribe(audio, language="en")
+
+
+@pytest.mark.parametrize("wrong", ["base", None, mel_of("low")])
+def test_functions_say_that_a_model_comes_first(wrong: Any) -> None:
+    for function in (sasayaki.decode, sasayaki.detect_language, sasayaki.transcribe):
+        with pytest.raises(OptionError, match="the first argument must be a model"):
+            function(wrong, mel_of("low"))
+
+
+@pytest.mark.parametrize("wrong", [{"name": None}, {"name": 5}, {"compiled": "yes"}, {"download_root": 5}])
+def test_arguments_of_load_model_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=f"{next(iter(wrong))} must be"):
+        sasayaki.load_model(**{"name": "base", **wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("device", (None, 0)), ("threads", ("2", 1.5, 0, True)), ("backend", (None, 5))]
+)
+def test_arguments_of_an_engine_are_checked(name: str, values: tuple[Any, ...]) -> None:
+    for value in values:
+        with pytest.raises(OptionError, match=f"{name} must be"):
+            create_inference(None, **{name: value})
 
 
 def test_a_decode_that_fails_leaves_no_session_open() -> None:

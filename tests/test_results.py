@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sasayaki.errors import StoppedError
 from sasayaki.model import Whisper
 from sasayaki.options import TranscribeOptions
 from sasayaki.results import DecodingResult, Hypothesis, Segment, Transcription, Word
@@ -41,12 +43,23 @@ def test_a_record_has_the_manners_of_a_dict() -> None:
     assert one.get("nothing", 3) == 3
     assert dict(one)["tokens"] == (1, 2)
     assert list(one) == list(one.keys())
+    assert dict(one.items()) == dict(one)
     with pytest.raises(KeyError, match="nothing"):
         one["nothing"]
     with pytest.raises(KeyError):
         one["to_dict"]
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.text = ""
+
+
+def test_an_error_that_carries_a_result_comes_back_from_another_process() -> None:
+    """A pool of processes hangs on an error that cannot be read back."""
+    error = StoppedError("the transcription was cancelled", reason="cancel")
+    error.transcription = Transcription(
+        text="one", segments=(), language="en", duration=1.0, options=TranscribeOptions()
+    )
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.reason, back.transcription) == (str(error), "cancel", error.transcription)
 
 
 def test_words_read_like_dicts_and_become_json() -> None:

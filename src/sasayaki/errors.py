@@ -13,6 +13,7 @@ SasayakiError
 A message says what was expected, what came, and what to do.
 """
 
+from functools import partial
 from typing import Any
 
 
@@ -52,6 +53,9 @@ class StoppedError(SasayakiError):
         super().__init__(message)
         self.reason = reason
         self.transcription: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(StoppedError, reason=self.reason), self.args, self.__dict__
 
 
 class OutputError(SasayakiError):

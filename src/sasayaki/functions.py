@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import sasayaki.transcribe  # noqa: F401 - the package, if it came later, would take the public function's place
+from sasayaki.errors import OptionError
 from sasayaki.options import DecodingOptions
 from sasayaki.results import DecodingResult, Transcription
 
@@ -22,16 +23,22 @@ def decode(
     **overrides: Any,
 ) -> DecodingResult | list[DecodingResult]:
     """`model.decode`: decode one window of 30 s, or a batch of them."""
-    return model.decode(mel, options, **overrides)
+    return _model(model).decode(mel, options, **overrides)
 
 
 def detect_language(
     model: Whisper, mel: Array, *, languages: str | Sequence[str] | None = None
 ) -> tuple[int, dict[str, float]] | tuple[list[int], list[dict[str, float]]]:
     """`model.detect_language`: language token and probabilities of a window, or lists of them for a batch."""
-    return model.detect_language(mel, languages=languages)
+    return _model(model).detect_language(mel, languages=languages)
 
 
 def transcribe(model: Whisper, audio: AudioSource, **options: Any) -> Transcription:
     """`model.transcribe`: transcribe a recording of any length."""
-    return model.transcribe(audio, **options)
+    return _model(model).transcribe(audio, **options)
+
+
+def _model(model: Whisper) -> Whisper:
+    if not hasattr(model, "detect_language"):
+        raise OptionError(f"the first argument must be a model, such as load_model('base') gives, got {model!r}")
+    return model

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 import sasayaki
 from sasayaki.alignment.heads import AlignmentHeads
 from sasayaki.audio import AudioSource
+from sasayaki.audio.load import is_encoded
 from sasayaki.batching.many import outcomes, streams_side_by_side
 from sasayaki.batching.recording import cuts_side_by_side
 from sasayaki.batching.size import suitable_batch_size
@@ -28,12 +29,12 @@ from sasayaki.decoding.decode import Decoder
 from sasayaki.decoding.language import allowed_languages
 from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.recorder import Tracer
-from sasayaki.errors import AudioError, OptionError
+from sasayaki.errors import AudioError, BackendError, OptionError
 from sasayaki.inference.base import Array, AudioFeatures, Inference
 from sasayaki.inference.memory import free_memory
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
-from sasayaki.option_values import parse_languages
+from sasayaki.option_values import check_call, check_flag, check_path, is_collection, parse_languages
 from sasayaki.options import AUTO, DecodingOptions, TranscribeOptions, override
 from sasayaki.records import to_plain
 from sasayaki.results import Alignment, DecodingResult, Outcome, Transcription
@@ -46,6 +47,7 @@ from sasayaki.transcribe.stream import Progress, SegmentStream
 __all__ = ["SegmentStream", "Whisper", "available_models", "get_model", "list_models", "load_model"]
 
 Item = TypeVar("Item")
+T = TypeVar("T")
 
 
 class Whisper:
@@ -82,6 +84,12 @@ class Whisper:
 
     def __repr__(self) -> str:
         return f"Whisper({self.name!r}, {self.dims})"
+
+    def __getstate__(self) -> Any:
+        raise BackendError(
+            "a loaded model can be neither copied nor sent to another process; call load_model there, or let threads "
+            "share it"
+        )
 
     @property
     def dims(self) -> ModelDimensions:
@@ -160,12 +168,12 @@ class Whisper:
             AudioError: the mel has a wrong shape or dtype.
         """
         wanted = DecodingOptions() if options is None else options
-        given = [wanted] if isinstance(wanted, DecodingOptions) else _one_for_each(wanted, mel)
-        settled = [override(each, overrides) for each in given]
+        given = _one_for_each(wanted, mel) if isinstance(wanted, (list, tuple)) else [wanted]
+        settled = [override(_checked(DecodingOptions, each), overrides) for each in given]
         for each in settled:
             self._decoder.check(each)
         features, is_single = self._encode(mel)
-        if isinstance(wanted, DecodingOptions):
+        if not isinstance(wanted, (list, tuple)):
             settled *= len(features)
         decoder = replace(self._decoder, tracer=self._tracer(trace)) if trace is not None else self._decoder
         results = decoder.decode(features, settled)
@@ -180,6 +188,7 @@ class Whisper:
         time_limit: float | None = None,
         journal: str | os.PathLike[str] | None = None,
         trace: Trace | None = None,
+        verbose: bool | None = None,
         options: TranscribeOptions | None = None,
         **overrides: Any,
     ) -> Transcription:
@@ -193,6 +202,7 @@ class Whisper:
             journal: file that keeps every window as soon as it is final; the same transcription goes on from there
                 after a crash. The file stays; None keeps none.
             trace: what to record every window and step into; None records nothing.
+            verbose: taken for openai/whisper's callers; nothing is printed. `stream` gives segments as they are ready.
             options: how to transcribe.
             **overrides: fields of TranscribeOptions that replace those of `options`.
 
@@ -202,6 +212,8 @@ class Whisper:
             OutputError: the journal cannot be read or written.
             StoppedError: `cancel` or `time_limit` ended it; the error has the segments that were final.
         """
+        if verbose:
+            warnings.warn("verbose=True prints nothing; use stream, or progress", stacklevel=2)
         settled = self._settle(options, overrides)
         run = self._run(settled, Stop(cancel, time_limit), progress, journal, trace)
         return start(self._decoder, audio, settled, run).collect()
@@ -254,10 +266,11 @@ class Whisper:
             error of one recording, whatever it is, does not stop the others.
 
         Raises:
-            OptionError: an option cannot be used, or does not fit the model.
+            OptionError: an option cannot be used, or does not fit the model; or `sources` is a single recording.
             StoppedError: `cancel` ended it; the error has what was final of the recording that comes next.
         """
         settled = self._settle(options, overrides)
+        _check_several(sources)
 
         def begin(source: AudioSource, stream: Callable[..., SegmentStream]) -> SegmentStream:
             return stream(source, cancel=cancel, time_limit=time_limit, options=settled)
@@ -293,8 +306,8 @@ class Whisper:
             raise OptionError(f"n_windows must be a whole number of at least 1, got {n_windows!r}")
 
         def open_one(item: Item, plan: Plan) -> SegmentStream:
-            beside = copy(self)
-            beside._plan = plan
+            beside = object.__new__(type(self))
+            vars(beside).update(vars(self), _plan=plan)
             return begin(item, beside.stream)
 
         return streams_side_by_side(TaskPool(self.inference), items, open_one, n_windows)
@@ -339,6 +352,7 @@ class Whisper:
             StoppedError: `cancel` or `time_limit` ended it; its transcription has the words that were found.
         """
         stop = Stop(cancel, time_limit)
+        check_call("progress", progress)
         return align(self._decoder, audio, text, language, self._heads(), stop=stop, progress=progress)
 
     def _run(
@@ -349,6 +363,9 @@ class Whisper:
         journal: str | os.PathLike[str] | None,
         trace: Trace | None,
     ) -> Run:
+        check_call("progress", progress)
+        if journal is not None:
+            check_path("journal", journal)
         return Run(
             stop=stop,
             progress=progress,
@@ -364,7 +381,8 @@ class Whisper:
         return partial(cuts_side_by_side, self.batch_size(options)) if options.cuts_recordings else one_after_the_other
 
     def _settle(self, options: TranscribeOptions | None, overrides: Mapping[str, Any]) -> TranscribeOptions:
-        settled = override(options or TranscribeOptions(), overrides)
+        given = TranscribeOptions() if options is None else _checked(TranscribeOptions, options)
+        settled = override(given, overrides)
         allowed_languages(self.tokenizer, parse_languages(settled.languages))
         if not self.is_multilingual:
             settled = _english_only(settled)
@@ -379,7 +397,11 @@ class Whisper:
         return AlignmentHeads.of(self.alignment_heads, self.head_lags)
 
     def _tracer(self, trace: Trace | None) -> Tracer | None:
-        return None if trace is None else Tracer(trace, self.inference, self.alignment_heads)
+        if trace is None:
+            return None
+        if not isinstance(trace, Trace):
+            raise OptionError(f"trace must be a sasayaki.Trace or None, got {trace!r}")
+        return Tracer(trace, self.inference, self.alignment_heads)
 
     def _encode(self, mel: Array) -> tuple[list[AudioFeatures], bool]:
         """Encoded windows of a mel or of encoder output, and whether it was a single one."""
@@ -435,6 +457,10 @@ def load_model(
         BackendError: the engine is not installed, or PyTorch cannot compile here.
         OptionError: an argument has a value that cannot be used.
     """
+    check_path("name", name)
+    check_flag("compiled", compiled)
+    if download_root is not None:
+        check_path("download_root", download_root)
     files = resolve(name, cache_dir=download_root, local_files_only=local_files_only, show_progress=show_progress)
     checkpoint = read_checkpoint(files.checkpoint)
     inference = create_inference(
@@ -454,6 +480,7 @@ def get_model(name: str, *, backend: str = "auto", precision: str = "auto", thre
 
     Callers with equal arguments share one model. It is kept until the process ends.
     """
+    check_path("name", name)
     return _shared_models.get((name, backend, precision, threads))
 
 
@@ -481,6 +508,24 @@ def from_checkpoint(checkpoint: Checkpoint, inference: Inference, *, name: str =
 def available_models() -> list[str]:
     """Names that `load_model` knows."""
     return [*MODEL_NAMES, *(alias for alias in ALIASES if alias not in MODEL_NAMES)]
+
+
+def _checked(kind: type[T], options: object) -> T:
+    """The options, if they are of their kind."""
+    if not isinstance(options, kind):
+        name = kind.__name__
+        raise OptionError(f"options must be {name}, got {options!r}; single options are keywords: beam_size=2")
+    return options
+
+
+def _check_several(sources: object) -> None:
+    """Refuse a single recording, whose lines, bytes or samples would each be taken for one."""
+    is_samples = getattr(sources, "ndim", 2) == 1 and getattr(getattr(sources, "dtype", None), "kind", "f") in "biuf"
+    if is_samples or is_encoded(sources) or not is_collection(sources):
+        raise OptionError(
+            f"sources must be several recordings, such as a list of paths, got {reprlib.repr(sources)}; "
+            "one recording is for transcribe"
+        )
 
 
 def _one_for_each(options: Sequence[DecodingOptions], mel: Array) -> Sequence[DecodingOptions]:

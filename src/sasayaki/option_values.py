@@ -6,6 +6,7 @@ Which options there are, and which go together, is for `options`.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
@@ -147,6 +148,18 @@ def check_temperature(value: object) -> None:
     if value is None:
         raise OptionError("temperature must be a number, got None; 0 takes the likeliest tokens")
     check_number("temperature", value, least=0)
+
+
+def check_call(name: str, value: object) -> None:
+    """Refuse anything but None and what can be called."""
+    if value is not None and not callable(value):
+        raise OptionError(f"{name} must be a function or None, got {value!r}")
+
+
+def check_path(name: str, value: object) -> None:
+    """Refuse anything but text and path objects."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise OptionError(f"{name} must be text or a path object, got {value!r}")
 
 
 def check_flag(name: str, value: object) -> None:

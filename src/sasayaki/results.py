@@ -33,6 +33,10 @@ class Record:
         """Names of the fields."""
         return tuple(f.name for f in dataclasses.fields(self))  # type: ignore[arg-type]
 
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and values of the fields."""
+        return [(name, self[name]) for name in self.keys()]
+
     def get(self, name: str, default: Any = None) -> Any:
         """The field of that name, or `default`."""
         return getattr(self, name) if name in self.keys() else default
@@ -152,8 +156,8 @@ class Hypothesis(Record):
 class DecodingResult(Record):
     """The result of one window; names are those of openai/whisper."""
 
-    audio_features: Any = field(repr=False, metadata={"is_array": True})
-    """Encoder output, (n_audio_ctx, n_audio_state), in the engine's array type."""
+    audio_features: Any = field(repr=False, compare=False, metadata={"is_array": True})
+    """Encoder output, (n_audio_ctx, n_audio_state), in the engine's array type; results are compared without it."""
 
     language: str
     """Language code, given or detected."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sasayaki.checkpoints.names import Checkpoint
 from sasayaki.errors import OptionError
 from sasayaki.inference.base import Inference
+from sasayaki.option_values import check_whole_number
 
 BACKENDS = ("auto", "openvino", "torch")
 
@@ -38,8 +39,9 @@ def create_inference(
     """
     if backend not in BACKENDS:
         raise OptionError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if threads is not None and threads < 1:
-        raise OptionError(f"threads must be at least 1, got {threads}")
+    if not isinstance(device, str):
+        raise OptionError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {device!r}")
+    check_whole_number("threads", threads, least=1)
     is_on_cpu = device in ("auto", "cpu")
     if backend == "openvino" and not is_on_cpu:
         raise OptionError(f"backend='openvino' runs on the processor, got device={device!r}; use backend='torch'")

@@ -56,8 +56,10 @@ class Text:
         """Read a transcript; lines end where it has them and behind sentences.
 
         Raises:
-            OptionError: there are no words in it.
+            OptionError: it is no text, or there are no words in it.
         """
+        if not isinstance(text, str):
+            raise OptionError(f"text must be what is said in the recording, as str, got {text!r}")
         space = "" if tokenizer.language in UNSPACED_LANGUAGES else " "
         marks = TranscribeOptions()
         pairs: list[tuple[int, WordGroup]] = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from numbers import Real
 
 from sasayaki.errors import OptionError, StoppedError
+from sasayaki.option_values import check_call
 
 Cancel = Callable[[], bool]
 """Asked before every step; True ends the transcription."""
@@ -20,7 +22,7 @@ class Stop:
         clock: seconds that only grow.
 
     Raises:
-        OptionError: the limit is not a number above 0.
+        OptionError: the limit is not a number above 0, or `cancel` cannot be called.
     """
 
     def __init__(
@@ -30,8 +32,9 @@ class Stop:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if time_limit is not None and not time_limit > 0:
-            raise OptionError(f"time_limit must be a number of seconds above 0, or None, got {time_limit}")
+        check_call("cancel", cancel)
+        if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
+            raise OptionError(f"time_limit must be a number of seconds above 0, or None, got {time_limit!r}")
         self._cancel = cancel
         self._time_limit = time_limit
         self._clock = clock
