@@ -2,6 +2,6 @@
 
 import sys
 
-from sasayaki.cli.main import main
+from sasayaki.cli.start import main
 
 sys.exit(main())

@@ -184,7 +184,7 @@ def to_language_code(value: str) -> str:
 
 
 def _hint(name: str) -> str:
-    near = [_COUNTRIES[name]] if name in _COUNTRIES else difflib.get_close_matches(name, _CODES, n=3)
+    near = [_COUNTRIES[name]] if name in _COUNTRIES else difflib.get_close_matches(name, _CODES, n=3, cutoff=0.65)
     if near:
         return "; did you mean " + " or ".join(repr(match) for match in near) + "? None detects it"
     return "; give a code such as 'en', a name such as 'english', or None to detect it"

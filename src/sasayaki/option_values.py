@@ -162,6 +162,12 @@ def check_path(name: str, value: object) -> None:
         raise OptionError(f"{name} must be text or a path object, got {value!r}")
 
 
+def check_time_limit(value: object) -> None:
+    """Refuse anything but None and seconds above 0."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0):
+        raise OptionError(f"time_limit must be a number of seconds above 0, or None, got {value!r}")
+
+
 def check_flag(name: str, value: object) -> None:
     """Refuse anything but true and false, and what equals them."""
     if getattr(value, "shape", ()) or value not in (True, False):

@@ -50,6 +50,8 @@ VOICE_DETECTORS = ("auto", "silero", "energy", "off")
 
 CAPTION_PRESETS = ("netflix", "bbc", "youtube")
 CAPTION_RULES = ("reading_speed", "min_cue_duration", "max_cue_duration", "min_cue_gap")
+MAX_CAPTION_RULE = 3600
+"""Most seconds, or characters per second, that a rule of captions may name."""
 
 BEAM_RULES = ("beam_stop", "beam_ends", "beam_lookahead", "beam_groups", "beam_diversity")
 """Options that change beam search."""
@@ -437,7 +439,9 @@ class TranscribeOptions(WindowOptions):
             if given == AUTO:
                 return
             self._keep("batch_size", int(given) if given.isdecimal() else given)
-        check_whole_number("batch_size", self.batch_size, least=1, most=MAX_BATCH)
+        if isinstance(given, str) and not given.isdecimal():
+            raise OptionError(f"batch_size must be a whole number or {AUTO}, got {given!r}")
+        check_whole_number("batch_size", required("batch_size", self.batch_size), least=1, most=MAX_BATCH)
 
     def _check_words(self) -> None:
         for name in ("prepend_punctuations", "append_punctuations"):
@@ -530,7 +534,7 @@ class WriterOptions:
                 )
         for name in CAPTION_RULES:
             value = getattr(self, name)
-            check_number(name, value, least=0)
+            check_number(name, value, least=0, most=MAX_CAPTION_RULE)
             if value is not None and self.captions is None:
                 raise OptionError(f"{name}={value} needs captions: it changes the rules of a preset")
             if value == 0 and name in ("reading_speed", "max_cue_duration"):

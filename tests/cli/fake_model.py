@@ -166,7 +166,7 @@ class FakeModel:
 def main() -> int:
     """The command line with a fake model, for tests in a process of their own."""
     sasayaki.load_model = FakeModel().load  # type: ignore[assignment]
-    from sasayaki.cli.main import main as sasayaki_main
+    from sasayaki.cli.start import main as sasayaki_main
 
     return sasayaki_main()
 

@@ -22,7 +22,7 @@ def script(name: Any, history: tuple[int, ...]) -> np.ndarray:
 
 def main() -> int:
     sasayaki.load_model = lambda *_, **__: make_model(script)  # type: ignore[assignment]
-    from sasayaki.cli.main import main as sasayaki_main
+    from sasayaki.cli.start import main as sasayaki_main
 
     return sasayaki_main()
 

@@ -65,6 +65,10 @@ def test_progress_and_a_time_limit_as_for_transcriptions(
         (["talk.mp3", "@talk.txt", "-f", "txt"], "written over"),
         (["-", "@-"], "not both"),
         (["talk.mp3"], "text"),
+        (["talk.mp3", " "], "text must be what is said"),
+        (["talk.mp3", "@"], "@ without a name"),
+        (["talk.mp3", "one", "--language", "xx"], "language"),
+        (["talk.mp3", "one", "--time_limit", "nan"], "time_limit"),
         (["talk.mp3", "one", "-f", "doc"], "output_format"),
     ],
 )

@@ -56,6 +56,8 @@ def test_a_file_whose_name_looks_like_a_pattern_is_itself(recording: Recording) 
         ("nowhere/a.mp3", "no such file: nowhere/a.mp3; there is no folder nowhere that can be read"),
         ("link.mp3", "no such file: link.mp3; it is a link to one that is gone"),
         ("", "expected the name of a recording, got an empty one"),
+        ("http://[", "expected a URL such as https://example.org/talk.mp3, got http://["),
+        ("https://", "expected a URL such as https://example.org/talk.mp3, got https://"),
     ],
 )
 def test_a_file_that_is_not_there_says_where_to_look(
@@ -64,7 +66,8 @@ def test_a_file_that_is_not_there_says_where_to_look(
     recording("talk.mp3")
     recording("talks/b.wav")
     Path("link.mp3").symlink_to("gone.mp3")
-    assert main(["transcribe", file]) == 2
+    assert main(["transcribe", file, "talk.mp3", "-q"]) == 2
+    assert model.heard == ["talk.mp3"]
     assert capsys.readouterr().err == f"sasayaki: error: {message}\n"
 
 

@@ -70,7 +70,14 @@ def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -
 
 def test_every_exit_code_is_in_the_documents() -> None:
     table = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    for code in (console.DONE, console.FAILED, console.BAD_INPUT, console.STOPPED, console.INTERRUPTED):
+    for code in (
+        console.DONE,
+        console.FAILED,
+        console.BAD_INPUT,
+        console.STOPPED,
+        console.INTERRUPTED,
+        console.TERMINATED,
+    ):
         assert f"\n| {code} | " in table
 
 
@@ -118,9 +125,10 @@ def test_exit_codes_and_one_line_without_a_traceback(
         assert done.stdout == ""
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for a single child")
-def test_ctrl_c_ends_the_process_with_130_and_leaves_no_file(tmp_path: Path) -> None:
-    """B162: after SIGINT there is no file that was not finished."""
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals for a single child")
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_process_and_leaves_no_file(tmp_path: Path, end: signal.Signals, code: int) -> None:
+    """B162: after Ctrl-C and SIGTERM there is no file that was not finished."""
     (tmp_path / "talk.mp3").write_text("slow")
     command = [sys.executable, "-m", "tests.cli.fake_model", "transcribe", "talk.mp3", "-o", "out"]
     with subprocess.Popen(
@@ -134,11 +142,60 @@ def test_ctrl_c_ends_the_process_with_130_and_leaves_no_file(tmp_path: Path) -> 
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()  # the first segment is out, the second takes a minute
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         _, said = process.communicate(timeout=120)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert said.splitlines()[-1] == "sasayaki: interrupted"
     assert os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
+@pytest.mark.parametrize(
+    ("streams", "code", "said"),
+    [
+        (">&-", 0, "talk.mp3: language en\n"),
+        (">&- 2>&-", 0, ""),
+        ("2>/dev/full", 0, ""),
+        (">/dev/full", 2, "talk.mp3: language en\nsasayaki: error: cannot write to standard output: "),
+    ],
+)
+def test_streams_that_are_closed_or_full_are_no_unexpected_error(
+    tmp_path: Path, streams: str, code: int, said: str
+) -> None:
+    if "full" in streams and not os.path.exists("/dev/full"):
+        pytest.skip("this system has no device that is always full")
+    (tmp_path / "talk.mp3").write_text("sound")
+    line = f"{sys.executable} -m tests.cli.fake_model transcribe talk.mp3 -f txt {streams}"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert "unexpected" not in done.stderr
+    assert (tmp_path / "talk.txt").exists() == (code == 0)
+
+
+@pytest.mark.parametrize("arguments", [["transcribe", "-"], ["align", "a.mp3", "@-"], ["align", "-", "text"]])
+def test_standard_input_that_is_closed_is_told(
+    model: FakeModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.mp3").write_text("sound")
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(arguments) == 2
+    assert "on standard input, which is closed" in capsys.readouterr().err
+
+
+def test_an_interruption_while_modules_are_imported_shows_no_traceback() -> None:
+    code = (
+        "import sys, builtins; plain = builtins.__import__\n"
+        "def stop(name, *rest):\n    if name == 'tyro': raise KeyboardInterrupt\n    return plain(name, *rest)\n"
+        "builtins.__import__ = stop; from sasayaki.cli.start import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "sasayaki: interrupted\n")
 
 
 def test_the_package_runs_as_a_module() -> None:

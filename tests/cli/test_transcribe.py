@@ -169,6 +169,19 @@ def test_recordings_of_the_same_name_do_not_overwrite_each_other(
     ]
 
 
+def test_standard_input_is_read_once(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["transcribe", "-", recording(), "-"]) == 2
+    assert "standard input can be read once" in capsys.readouterr().err
+    assert model.n_loads == 0
+
+
+def test_a_comma_at_the_end_of_formats_is_no_format(model: FakeModel, recording: Recording) -> None:
+    assert main(["transcribe", recording(), "-f", "srt,txt,"]) == 0
+    assert files_in() == {"talk.mp3", "talk.srt", "talk.txt"}
+
+
 def test_standard_input_is_a_recording(model: FakeModel, recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     """B162: input `-`."""
     recording()

@@ -50,7 +50,7 @@ def test_a_time_before_the_start_is_the_start() -> None:
     assert format_timestamp(-0.01) == "00:00.000"
 
 
-@pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf, 1e308])
 def test_a_time_that_is_not_finite_is_an_error(seconds: float) -> None:
     with pytest.raises(OutputError, match="finite"):
         to_milliseconds(seconds)

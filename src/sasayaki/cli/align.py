@@ -16,6 +16,8 @@ from sasayaki.cli.loading import Command, ModelOptions
 from sasayaki.cli.outputs import parse_formats, plan_jobs
 from sasayaki.cli.progress import progress_bar
 from sasayaki.errors import OptionError
+from sasayaki.languages import to_language_code
+from sasayaki.option_values import check_time_limit
 from sasayaki.writers import prepare_folder, write
 
 
@@ -56,9 +58,14 @@ class Align(Command):
         Raises:
             SasayakiError: when the recording, the text, the model or a file to write cannot be used.
         """
+        formats = parse_formats(self.output_format)
+        check_time_limit(self.time_limit)
+        if self.language is not None:
+            to_language_code(self.language)
         check_input(self.audio)
         text = self._read_text()
-        formats = parse_formats(self.output_format)
+        if not text.strip():
+            raise OptionError("text must be what is said, got none; give the words, or @ and the name of a file")
         (job,) = plan_jobs([self.audio], formats, prepare_folder(self.output_dir) if formats else Path())
         job.check()
         if self.text.startswith("@") and any(
@@ -80,9 +87,13 @@ class Align(Command):
         if not self.text.startswith("@"):
             return self.text
         name = self.text[1:]
+        if not name:
+            raise OptionError("text must be words, or @ and the name of a UTF-8 file; got @ without a name")
         if name == self.audio == STDIN:
             raise OptionError("standard input can be the recording or its text, not both")
         try:
+            if name == STDIN and sys.stdin is None:
+                raise OptionError("expected the text on standard input, which is closed")
             data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
             return data.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:

@@ -4,31 +4,53 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from sasayaki.errors import OptionError, SasayakiError, StoppedError
+from sasayaki.errors import OptionError, OutputError, SasayakiError, StoppedError
 
-DONE, FAILED, BAD_INPUT, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
-"""Exit codes: all is well; an unexpected error; something that the user gave cannot be used; out of time; Ctrl-C."""
+DONE, FAILED, BAD_INPUT, STOPPED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+"""Exit codes: all is well; an unexpected error; something that the user gave cannot be used; out of time; Ctrl-C;
+SIGTERM."""
 
 _Work = TypeVar("_Work")
 
 
+class NoRoomError(OutputError):
+    """Nothing more can be written to stdout."""
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end by SIGTERM."""
+
+
 def say(line: str) -> None:
-    """Write a line to stdout at once."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    """Write a line to stdout at once.
+
+    Raises:
+        NoRoomError: it cannot be written.
+        BrokenPipeError: nobody reads on.
+    """
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NoRoomError(f"cannot write to standard output: {error.strerror or error}; give it room") from error
 
 
 def note(message: str) -> None:
-    """Write a message to stderr, on one line whatever it holds."""
-    sys.stderr.write(f"{one_line(message)}\n")
-    sys.stderr.flush()
+    """Write a message to stderr, on one line whatever it holds; it is no harm if nobody can read it there."""
+    with suppress(OSError):
+        sys.stderr.write(f"{one_line(message)}\n")
+        sys.stderr.flush()
 
 
 def complain(message: str) -> None:
@@ -53,13 +75,14 @@ def for_each(works: Iterable[_Work], do: Callable[[_Work], None], *, name: Calla
 
     Raises:
         OptionError: at once, for it would come again with every work.
+        NoRoomError: at once, for the same reason.
         BrokenPipeError: at once, for nobody reads on.
     """
     codes = {DONE}
     for work in works:
         try:
             do(work)
-        except (OptionError, BrokenPipeError):
+        except (OptionError, NoRoomError, BrokenPipeError):
             raise
         except Exception as error:
             codes.add(complain_about(error, about=name(work), debug=debug))
@@ -91,12 +114,33 @@ def warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def print_what_the_terminal_can() -> None:
-    """Let stdout replace characters that its encoding lacks instead of failing on them."""
+def prepare_streams() -> None:
+    """Let stdout replace characters that its encoding lacks instead of failing on them; what is closed swallows all."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        forget_stdout()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 
 
+@contextmanager
+def tidy_end() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, so that no passing file is left."""
+
+    def end(*_: object) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def forget_stdout() -> None:
-    """After a broken pipe: keep the interpreter from flushing into it at exit."""
+    """Keep the interpreter from flushing at exit into what is closed or full."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from tempfile import TemporaryFile
 from typing import Any
+from urllib.parse import urlsplit
 
 from sasayaki.errors import AudioError, OptionError
 
@@ -28,13 +29,15 @@ ENDINGS = frozenset([
 
 
 def check_files(files: Sequence[str]) -> None:
-    """See that there is at least one.
+    """See that there is at least one, and standard input only once.
 
     Raises:
-        OptionError: when there is none.
+        OptionError: when it is not so.
     """
     if not files:
         raise OptionError("name at least one file to read, or - for standard input")
+    if list(files).count(STDIN) > 1:
+        raise OptionError("standard input can be read once, got - more than once")
 
 
 def expand(file: str) -> list[str]:
@@ -66,7 +69,11 @@ def check_input(file: str) -> None:
     Raises:
         AudioError: when it is not, or is a folder.
     """
-    if file == STDIN or is_url(file):
+    if file == STDIN:
+        return
+    if is_url(file):
+        if url_path(file) is None:
+            raise AudioError(f"expected a URL such as https://example.org/talk.mp3, got {file}")
         return
     if not os.path.exists(file):
         if not file:
@@ -82,14 +89,25 @@ def _where_to_look(file: str) -> str:
         return "it is a link to one that is gone"
     try:
         close = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.8)
+        here = os.getcwd()
     except (OSError, ValueError):
-        return f"there is no folder {folder} that can be read"
-    return f"did you mean {os.path.join(folder, close[0])}?" if close else f"look into {folder or os.getcwd()}"
+        return f"there is no folder {folder or '.'} that can be read"
+    if close:
+        return f"did you mean {os.path.join(folder, close[0])}?"
+    return f"look into {folder or here}"
 
 
 def is_url(file: str) -> bool:
     """Whether it names something to fetch, such as `https://…`, and no file."""
     return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", file)) and not os.path.exists(file)
+
+
+def url_path(url: str) -> str | None:
+    """The part of a URL that names a file; None when the URL cannot be read."""
+    try:
+        return urlsplit(url).path if urlsplit(url).netloc or urlsplit(url).scheme == "file" else None
+    except ValueError:
+        return None
 
 
 @contextmanager
@@ -101,6 +119,8 @@ def open_input(file: str) -> Iterator[Any]:
         AudioError: a URL cannot be read.
     """
     if file == STDIN:
+        if sys.stdin is None:
+            raise AudioError("expected a recording on standard input, which is closed")
         with TemporaryFile() as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copy.seek(0)

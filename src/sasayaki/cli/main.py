@@ -20,11 +20,15 @@ from sasayaki.cli.console import (
     DONE,
     FAILED,
     INTERRUPTED,
+    TERMINATED,
+    NoRoomError,
+    Terminated,
     complain_about,
     forget_stdout,
     note,
-    print_what_the_terminal_can,
+    prepare_streams,
     say,
+    tidy_end,
     warnings_as_notes,
 )
 from sasayaki.cli.detect_language import DetectLanguage
@@ -51,10 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code.
 
     0 means that all is done, 1 an unexpected error, 2 that something given cannot be used, 3 that a recording took
-    longer than `--time_limit` (the rest is done all the same), 130 that it was interrupted.
+    longer than `--time_limit` (the rest is done all the same), 130 that it was interrupted, 143 the same by SIGTERM.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    print_what_the_terminal_can()
+    prepare_streams()
     debug = False
     try:
         if arguments == ["--version"]:
@@ -62,16 +66,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             return DONE
         command = parse(arguments)
         debug = command.debug
-        with warnings_as_notes():
+        with tidy_end(), warnings_as_notes():
             return command.run()
     except SystemExit as asked:  # --help
         return asked.code if isinstance(asked.code, int) else DONE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as end:
         note("sasayaki: interrupted")
-        return INTERRUPTED
+        return TERMINATED if isinstance(end, Terminated) else INTERRUPTED
     except BrokenPipeError:
         forget_stdout()
         return FAILED
+    except NoRoomError as error:
+        forget_stdout()
+        return complain_about(error, debug=debug)
     except Exception as error:
         return complain_about(error, debug=debug)
 

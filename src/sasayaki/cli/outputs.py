@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from sasayaki.cli.inputs import STDIN, is_url
+from sasayaki.cli.inputs import STDIN, is_url, url_path
 from sasayaki.errors import OptionError, OutputError
 from sasayaki.writers import FORMATS, check_target, remove_leftovers
 
@@ -87,10 +86,11 @@ def parse_formats(given: Sequence[str]) -> tuple[str, ...]:
     Raises:
         OptionError: when a name is unknown.
     """
-    names = [name.strip().lower() for value in given for name in value.split(",")]
+    names = [name.strip().lower() for value in given for name in value.rstrip(", ").split(",")]
     for name in names:
         if name not in FORMATS and name != ALL:
-            raise OptionError(f"output_format must be one of {', '.join(FORMATS)}, {ALL}, got {name!r}")
+            hint = "; recordings are named without an option" if "." in name else ""
+            raise OptionError(f"output_format must be one of {', '.join(FORMATS)}, {ALL}, got {name!r}{hint}")
     return tuple(FORMATS) if ALL in names else tuple(dict.fromkeys(names))
 
 
@@ -118,5 +118,5 @@ def stem(file: str) -> str:
     """What files that are written for a recording are called, without an ending."""
     if file == STDIN:
         return "stdin"
-    path = urlsplit(file).path.rstrip("/") if is_url(file) else file
+    path = (url_path(file) or "").rstrip("/") if is_url(file) else file
     return os.path.splitext(os.path.basename(path))[0] or "recording"

@@ -16,6 +16,7 @@ from sasayaki.cli.outputs import ALL, Job, parse_formats, plan_jobs
 from sasayaki.cli.progress import Report, progress_bar
 from sasayaki.cli.transcribing import TranscribingCommand
 from sasayaki.errors import OptionError
+from sasayaki.option_values import check_time_limit
 from sasayaki.options import TranscribeOptions, WriterOptions
 from sasayaki.results import Segment
 from sasayaki.writers import Output, format_timestamp, prepare_folder, with_channel
@@ -67,6 +68,8 @@ class Transcribe(TranscribingCommand):
         Raises:
             SasayakiError: when nothing can be done at all: options, folder or model cannot be used.
         """
+        parse_formats(self.output_format)
+        check_time_limit(self.time_limit)
         check_files(self.files)
         options = self.effective_options()
         if self.writing.divides_segments and not options.word_timestamps:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from numbers import Real
 
-from sasayaki.errors import OptionError, StoppedError
-from sasayaki.option_values import check_call
+from sasayaki.errors import StoppedError
+from sasayaki.option_values import check_call, check_time_limit
 
 Cancel = Callable[[], bool]
 """Asked before every step; True ends the transcription."""
@@ -33,8 +32,7 @@ class Stop:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_call("cancel", cancel)
-        if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-            raise OptionError(f"time_limit must be a number of seconds above 0, or None, got {time_limit!r}")
+        check_time_limit(time_limit)
         self._cancel = cancel
         self._time_limit = time_limit
         self._clock = clock

@@ -13,7 +13,7 @@ def to_milliseconds(seconds: float) -> int:
     Raises:
         OutputError: when `seconds` is not finite.
     """
-    if not math.isfinite(seconds):
+    if not math.isfinite(seconds * 1000):
         raise OutputError(f"a time must be a finite number of seconds, got {seconds}")
     return max(0, round(seconds * 1000))
 

@@ -304,7 +304,7 @@ def test_marks_that_combine_take_no_room() -> None:
         ({"min_cue_gap": 0}, "min_cue_gap=0 needs captions"),
         ({"captions": "bbc", "reading_speed": 0}, "reading_speed must be above 0"),
         ({"captions": "bbc", "max_cue_duration": 0}, "max_cue_duration must be above 0"),
-        ({"captions": "bbc", "min_cue_duration": -1}, "min_cue_duration must be at least 0, got -1"),
+        ({"captions": "bbc", "min_cue_duration": -1}, "min_cue_duration must lie between 0 and 3600, got -1"),
         ({"captions": "bbc", "min_cue_duration": 3, "max_cue_duration": 2}, "min_cue_duration=3 is longer than"),
     ],
 )
