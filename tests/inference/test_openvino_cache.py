@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sasayaki.checkpoints.files import ModelFiles
+from sasayaki.checkpoints.files import ModelFiles, user_cache
 from sasayaki.inference import openvino_cache
 from sasayaki.inference.base import Row
 from sasayaki.inference.openvino_backend import OpenVINOInference
@@ -81,6 +82,7 @@ def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path, caplog: pyte
     (tmp_path / "file").write_text("in the way")
     np.testing.assert_array_equal(decode(GraphStore(tmp_path / "file" / "graphs", "weights")), decode(None))
     assert "cannot keep the compiled encoder" in caplog.text
+    assert len(caplog.records) == 1, "one folder is one warning"
 
 
 def test_a_graph_that_openvino_cannot_export_is_not_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -91,6 +93,18 @@ def test_a_graph_that_openvino_cannot_export_is_not_kept(tmp_path: Path, caplog:
     GraphStore(tmp_path, "weights").save("encoder", {}, Compiled())
     assert list(tmp_path.iterdir()) == []
     assert "no space for a copy" in caplog.text
+
+
+def test_a_folder_of_another_user_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("not yours")
+
+    tmp_path.chmod(0o755)
+    expected = decode(GraphStore(tmp_path, "weights"))
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
+    monkeypatch.setattr(Path, "touch", refuse)
+    forbid_compiling(monkeypatch)
+    np.testing.assert_array_equal(decode(GraphStore(tmp_path, "weights")), expected)
 
 
 def test_engines_that_start_at_once_share_a_folder(tmp_path: Path) -> None:
@@ -119,6 +133,20 @@ def test_graphs_that_were_not_used_for_the_longest_time_make_room(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.graph", "1.graph"]
 
 
+def test_what_a_crash_left_unfinished_goes_after_a_day(tmp_path: Path) -> None:
+    for name, age in (("1-x.graph.part", 90000), ("2-x.graph.part", 60), ("other.part", 90000), ("a.graph", 90000)):
+        (tmp_path / name).write_bytes(b"x")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    openvino_cache._forget_oldest(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2-x.graph.part", "a.graph", "other.part"]
+
+
+def test_graphs_that_another_process_deletes_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.graph").write_bytes(b"x")
+    monkeypatch.setattr(Path, "glob", lambda folder, _: iter([folder / "gone.graph", folder / "a.graph"]))
+    assert [path.name for _, _, path in openvino_cache._files(tmp_path)] == ["a.graph"]
+
+
 def test_the_folder_is_the_users_cache_or_what_the_environment_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +157,12 @@ def test_the_folder_is_the_users_cache_or_what_the_environment_names(
     assert default_folder() == tmp_path / "mine"
     monkeypatch.setenv("SASAYAKI_GRAPHS", "off")
     assert default_folder() is None
+
+
+def test_a_user_without_a_home_has_a_cache_at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert user_cache() == Path("/.cache")
 
 
 def test_weights_that_are_exchanged_have_another_identity(tmp_path: Path) -> None:

@@ -56,8 +56,9 @@ class ModelFiles:
 
 
 def user_cache() -> Path:
-    """The folder for caches of this user: XDG_CACHE_HOME or ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")).expanduser()
+    """The folder for caches of this user: XDG_CACHE_HOME or ~/.cache. A user without a home has /, as in containers."""
+    named = os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"))
+    return Path(os.sep, ".cache") if named.startswith("~") else Path(named)
 
 
 def find_weights(folder: Path) -> tuple[Path, ...]:

@@ -8,9 +8,10 @@ import mmap
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +24,8 @@ from sasayaki.inference.openvino_runtime import core, ov
 logger = logging.getLogger(__name__)
 
 _SUFFIX = ".graph"
+_UNFINISHED = _SUFFIX + ".part"
+_DAY = 24 * 3600
 _N_DIGEST = hashlib.sha256().digest_size
 
 _MAX_BYTES = 8 << 30
@@ -49,10 +52,12 @@ class GraphStore:
     Attributes:
         folder: where the files are; made when needed.
         identity: of the model's weights, as `ModelFiles.identity`.
+        failed: set when a graph could not be kept.
     """
 
     folder: Path
     identity: str
+    failed: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
     def load(self, name: str, options: dict[str, Any]) -> Any | None:
         """The compiled graph of this name, or None when there is none that can be used."""
@@ -62,9 +67,10 @@ class GraphStore:
                 if not _is_whole(file):
                     return None
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            path.touch()
         except OSError:
             return None
+        with suppress(OSError):  # a file of another user, or on a disk that is only read
+            path.touch()
         graph = np.frombuffer(mapped, np.uint8, offset=_N_DIGEST)
         try:
             compiled = core().import_model(ov.Tensor(graph, shared_memory=True), "CPU", options)
@@ -73,12 +79,15 @@ class GraphStore:
         return _Mapped(compiled, mapped)
 
     def save(self, name: str, options: dict[str, Any], compiled: Any) -> None:
-        """Keep a compiled graph, if the disk and OpenVINO let us."""
+        """Keep a compiled graph, if the disk and OpenVINO let us; what stopped one stops the others."""
+        if self.failed.is_set():
+            return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write(self._path(name, options), compiled.export_model().getvalue())
             _forget_oldest(self.folder)
         except (OSError, RuntimeError) as error:  # RuntimeError is OpenVINO's
+            self.failed.set()
             logger.warning(
                 "cannot keep the compiled %s in %s, it will be compiled again; SASAYAKI_GRAPHS can name another folder "
                 "or be off: %s",
@@ -87,9 +96,10 @@ class GraphStore:
 
     def _write(self, path: Path, graph: bytes) -> None:
         """Write a file that appears whole or not at all."""
-        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f"{os.getpid()}-")
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f"{os.getpid()}-", suffix=_UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as file:
+                os.chmod(temporary, self.folder.stat().st_mode & 0o666)  # whoever may see the folder may read
                 file.write(hashlib.sha256(graph).digest())
                 file.write(graph)
             os.replace(temporary, path)
@@ -193,10 +203,18 @@ def _environment() -> str:
 
 
 def _forget_oldest(folder: Path) -> None:
-    """Delete graphs, those not used for the longest time first, until the rest fits."""
-    found = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    """Delete graphs, those unused for the longest time first, until the rest fits, and what a crash left unfinished."""
     total = 0
-    for path in found:
-        total += path.stat().st_size
-        if total > _MAX_BYTES:
+    for used, size, path in sorted(_files(folder), reverse=True):
+        total += size
+        is_leftover = path.name.endswith(_UNFINISHED) and used < time.time() - _DAY
+        if is_leftover or total > _MAX_BYTES:
             path.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """When they were used, their bytes, and where they are, finished or not."""
+    for path in folder.glob(f"*{_SUFFIX}*"):
+        with suppress(FileNotFoundError):  # another process has deleted it meanwhile
+            stat = path.stat()
+            yield stat.st_mtime, stat.st_size, path
