@@ -52,9 +52,28 @@ def test_any_script_is_split_into_words(text: str, language: str) -> None:
     assert "\ufffd" not in "".join(found)
 
 
-@given(st.text(alphabet=" ab1.,!?\"'([-£é日。、", max_size=20))
-def test_every_token_is_in_one_word(text: str) -> None:
-    words_of(text)
+@pytest.mark.parametrize(
+    ("text", "language", "first"),
+    [
+        ("สวัสดี ครับ ไทย", "th", "ส"),
+        ("はい いいえ", "ja", "はい"),
+        (" 猫 犬", "zh", " 猫"),
+        ("a \n\t b \u3000 ", "en", "a"),
+    ],
+)
+def test_space_is_no_word(text: str, language: str, first: str) -> None:
+    """B92: a space that is a token of its own was a word with a time."""
+    found = words_of(text, language)
+    assert all(word.strip() for word in found)
+    assert found[0] == first
+
+
+@given(
+    st.text(alphabet=" ab1.,!?\"'([-£é日。、\n\u3000ไ", max_size=20) | st.text(max_size=12),
+    st.sampled_from(["en", "ja", "th", "he"]),
+)
+def test_every_token_is_in_one_word(text: str, language: str) -> None:
+    assert all(word.strip() for word in words_of(text, language)) or not text.strip()
 
 
 def test_a_character_begun_by_an_earlier_segment_stays_whole() -> None:

@@ -40,7 +40,7 @@ class WordGroup:
 def group_words(
     tokens: Sequence[int], tokenizer: Tokenizer, *, prepended: str, appended: str, text: str | None = None
 ) -> list[WordGroup]:
-    """The words of a text in order, each with its punctuation.
+    """The words of a text in order, each with its punctuation; space that is a token of its own is no word.
 
     Args:
         tokens: text tokens only.
@@ -59,7 +59,8 @@ def group_words(
 def _prepend(words: Sequence[WordGroup], marks: str) -> list[WordGroup]:
     joined: list[WordGroup] = []
     for word in reversed(words):
-        if joined and word.text.startswith(" ") and _is_all(word.text.strip(), marks):
+        is_mark = word.text.startswith(" ") and _is_all(word.text.strip(), marks)
+        if joined and (is_mark or word.text.isspace()):
             joined[-1] = joined[-1].follow(word)
         else:
             joined.append(word)
@@ -69,7 +70,8 @@ def _prepend(words: Sequence[WordGroup], marks: str) -> list[WordGroup]:
 def _append(words: Sequence[WordGroup], marks: str) -> list[WordGroup]:
     joined: list[WordGroup] = []
     for word in words:
-        if joined and not joined[-1].text.endswith(" ") and (_is_all(word.text, marks) or not word.text):
+        is_mark = _is_all(word.text, marks) and not (joined and joined[-1].text.endswith(" "))
+        if joined and (is_mark or not word.text.strip()):
             joined[-1] = joined[-1].lead(word)
         else:
             joined.append(word)
