@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,7 +109,7 @@ def kill_and_resume(source: Path, files: dict[str, bytes], folder: Path, rng: ra
 
 def test_what_is_done_is_not_done_again(tmp_path: Path, expected: tuple[Path, dict[str, bytes], str]) -> None:
     source, files, printed = expected
-    for path in source.iterdir():
+    for path in sorted(source.iterdir(), key=lambda path: path.suffix != ".wav"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "b.srt").unlink()
     process = start(tmp_path, "--resume")
@@ -131,6 +133,30 @@ def test_old_files_of_a_run_that_was_to_replace_them_do_not_count_as_done(
     assert main(["transcribe", *files, "-f", "txt", "-q", "--resume"]) == 0
     assert len(model.heard) == 3
     assert list(Path().glob(".*")) == []
+
+
+def test_a_recording_that_changed_after_its_files_were_written_is_not_done(
+    model: FakeModel, recording: Recording
+) -> None:
+    file = recording()
+    run = ["transcribe", file, "-f", "txt,srt", "-q", "--resume"]
+    assert main(run) == 0
+    assert main(run) == 0
+    assert len(model.heard) == 1
+    os.utime(file, (time.time() + 60, time.time() + 60))
+    assert main(run) == 0
+    assert len(model.heard) == 2
+
+
+def test_standard_input_is_never_done_already(
+    model: FakeModel, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came the last time is not known to be the same."""
+    recording()
+    for content in (b"one", b"two"):
+        monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(content)))
+        assert main(["transcribe", "-", "-f", "txt", "-q", "--resume"]) == 0
+    assert model.heard == [b"one", b"two"]
 
 
 def test_a_run_without_resume_begins_anew(model: FakeModel, recording: Recording) -> None:

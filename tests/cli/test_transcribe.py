@@ -169,6 +169,53 @@ def test_recordings_of_the_same_name_do_not_overwrite_each_other(
     ]
 
 
+@pytest.mark.parametrize("name", ["bell\x07.mp3", "\x1b[31mred.mp3", "\r\x1b[2Kx.mp3", "tab\t.mp3", "two\nlines.mp3"])
+def test_a_name_or_text_that_would_steer_the_terminal_is_escaped(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    model.segments = (segment(0, 1, f" {name}"),)
+    assert main(["transcribe", recording(name), "no\x1bne.mp3", "-f", "txt"]) == 2
+    said = capsys.readouterr()
+    assert all(character.isprintable() or character == "\n" for character in said.out + said.err)
+    assert said.out.count("\n") == 2
+
+
+def test_a_name_as_long_as_the_file_system_allows_has_its_files(model: FakeModel, recording: Recording) -> None:
+    for name in ("é" * 125, "x" * 251):
+        assert main(["transcribe", recording(f"{name}.mp3"), "-f", "srt", "--resume", "-q"]) == 0
+        assert Path(f"{name}.srt").exists()
+    assert not list(Path().glob(".*"))
+
+
+def test_a_recording_is_not_written_over(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("link.srt").symlink_to(recording("talk.srt"))
+    for name in ("talk.srt", "link.srt", "./talk.srt"):
+        assert main(["transcribe", name, "-f", "srt", "-q"]) == 2
+        assert "is the recording and would be written over; choose another output_dir" in capsys.readouterr().err
+    assert Path("talk.srt").read_text() == "sound"
+    assert main(["transcribe", "talk.srt", "-f", "srt", "-o", "out", "-q"]) == 0
+
+
+def test_files_beside_a_recording_do_not_take_its_name(
+    model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`sasayaki transcribe talks/* -f json` once more, by pattern or by the shell."""
+    names = [recording(f"talks/a.{each}") for each in ("ass", "json", "mp3", "paragraphs.txt")]
+    assert main(["transcribe", "talks/*", "-f", "srt", "-q"]) == 0
+    assert model.heard == ["talks/a.mp3"]
+    assert files_in() - set(names) == {"a.srt"}
+    assert main(["transcribe", *names, "-f", "srt", "-o", "out", "-q"]) == 0
+    assert "talks/a.mp3: its files are called" not in capsys.readouterr().err
+
+
+def test_names_that_differ_in_how_accents_are_composed_are_the_same(model: FakeModel, recording: Recording) -> None:
+    files = [recording("caf\u00e9.mp3"), recording("cafe\u0301.ogg")]
+    assert main(["transcribe", *files, "-f", "txt", "-q"]) == 0
+    assert files_in() - set(files) == {"caf\u00e9.txt", "cafe\u0301-2.txt"}
+
+
 def test_standard_input_is_read_once(
     model: FakeModel, recording: Recording, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,6 +100,25 @@ def test_damaged_lines_are_cut_off(path: Path, damage: bytes) -> None:
     assert read(path) == []
 
 
+def test_changed_doubled_and_missing_lines_are_cut_off(path: Path) -> None:
+    """What can still be read as JSON is not taken for what was written."""
+    written = some_windows()
+    keep(path, written)
+    lines = path.read_bytes().splitlines(keepends=True)
+    changed = lines[2].replace(b'" a', b'" b', 1)
+    assert changed != lines[2]
+    assert json.loads(changed[9:])
+    for damaged, n_whole in [
+        ([*lines, lines[-1]], len(written)),
+        ([*lines[:2], *lines[3:]], 1),
+        ([*lines[:2], lines[3], lines[2], *lines[4:]], 1),
+        ([*lines[:2], changed, *lines[3:]], 1),
+        ([line.replace(b"\n", b"\r\n") for line in lines], 0),
+    ]:
+        path.write_bytes(b"".join(damaged))
+        assert [same(window) for window in read(path)] == [same(window) for window in written[:n_whole]]
+
+
 def test_other_work_begins_anew(path: Path) -> None:
     keep(path, some_windows())
     assert read(path, {"recording": 8}) == []
@@ -157,7 +176,7 @@ def test_an_interrupted_transcription_goes_on_to_the_same_end(
     whole, expected = uninterrupted(json.dumps(options))
     first, second = make_model(), make_model()
     interrupted(first, path, n_window, **options)
-    kept = json.loads(path.read_text().splitlines()[-1])
+    kept = json.loads(path.read_text().splitlines()[-1][9:])
     result = second.transcribe(RECORDING, journal=path, **options)
     assert repr(result) == repr(expected)
     assert facts(result) == facts(expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from sasayaki.errors import OptionError, OutputError, SasayakiError, StoppedErro
 DONE, FAILED, BAD_INPUT, STOPPED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 """Exit codes: all is well; an unexpected error; something that the user gave cannot be used; out of time; Ctrl-C;
 SIGTERM."""
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 _Work = TypeVar("_Work")
 
@@ -95,11 +98,11 @@ def worst(*codes: int) -> int:
 
 
 def one_line(text: str) -> str:
-    """The lines of a text joined to one, list items by semicolons."""
+    """The lines of a text joined to one, list items by semicolons; what would steer a terminal is escaped."""
     joined = ""
     for line in filter(None, (line.strip().removeprefix("- ") for line in text.splitlines())):
         joined += line if not joined else f" {line}" if joined[-1] in ".:;," else f"; {line}"
-    return joined
+    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", joined.replace("\t", " "))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sasayaki.errors import AudioError, OptionError
+from sasayaki.writers import FORMATS
 
 STDIN = "-"
 
@@ -26,6 +27,9 @@ ENDINGS = frozenset([
 ])
 # fmt: on
 """Endings of the files of a folder that are taken for recordings."""
+
+WRITTEN = frozenset(each.ending.rpartition(".")[2] for each in FORMATS.values())
+"""Endings of what is written beside recordings."""
 
 
 def check_files(files: Sequence[str]) -> None:
@@ -44,23 +48,30 @@ def expand(file: str) -> list[str]:
     """The recordings that an argument stands for, by name.
 
     A folder stands for the recordings in it and in the folders below, told by their endings; a name with `*`, `?` or
-    `[` that no file bears is a pattern, in which `**` reaches into folders; anything else stands for itself.
+    `[` that no file bears is a pattern, in which `**` reaches into folders, for all but what is written beside
+    recordings (`talk.srt`); anything else stands for itself.
 
     Raises:
         AudioError: when a folder or a pattern stands for none.
     """
     if os.path.isdir(file):
         found = [os.path.join(folder, name) for folder, _, names in os.walk(file) for name in names]
-        recordings = [each for each in found if os.path.splitext(each)[1].lower().removeprefix(".") in ENDINGS]
+        recordings = [each for each in found if ending(each) in ENDINGS]
         if not recordings:
             raise AudioError(f"expected a recording, got a folder without any: {file}")
         return sorted(recordings)
     if glob.has_magic(file) and not is_url(file) and not os.path.exists(file):
-        matches = sorted(each for each in glob.glob(file, recursive=True) if not os.path.isdir(each))
+        found = glob.glob(file, recursive=True)
+        matches = sorted(each for each in found if not os.path.isdir(each) and ending(each) not in WRITTEN)
         if not matches:
             raise AudioError(f"no file matches {file}")
         return matches
     return [file]
+
+
+def ending(file: str) -> str:
+    """What the name ends with, behind the last dot, in lower case."""
+    return os.path.splitext(file)[1].lower().removeprefix(".")
 
 
 def check_input(file: str) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import unicodedata
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sasayaki.cli.inputs import STDIN, is_url, url_path
+from sasayaki.cli.inputs import STDIN, WRITTEN, ending, is_url, url_path
 from sasayaki.errors import OptionError, OutputError
 from sasayaki.writers import FORMATS, check_target, remove_leftovers
 
 ALL = "all"
+
+_LONGEST_NAME = 255
+"""Bytes that file systems allow for a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +41,28 @@ class Job:
         return self.name != stem(self.file)
 
     def check(self) -> None:
-        """See that all targets can be written.
+        """See that all targets can be written, and none over the recording.
 
         Raises:
             OutputError: when one cannot.
         """
         for target in self.targets:
             check_target(target)
+            if os.path.exists(target) and os.path.exists(self.file) and os.path.samefile(target, self.file):
+                raise OutputError(f"{target} is the recording and would be written over; choose another output_dir")
 
     @property
     def is_done(self) -> bool:
-        """Whether an earlier run wrote all targets; a journal says that the latest one did not."""
-        return self._has_targets and not (self.journal and self.journal.exists())
+        """Whether an earlier run wrote all targets of this very recording.
+
+        A journal says that the latest one did not; a recording that is newer than its files has changed; what comes
+        from standard input is never known.
+        """
+        if not self._has_targets or self.file == STDIN or (self.journal and self.journal.exists()):
+            return False
+        if is_url(self.file):
+            return True
+        return os.path.getmtime(self.file) <= min(target.stat().st_mtime for target in self.targets)
 
     @property
     def _has_targets(self) -> bool:
@@ -100,18 +115,34 @@ def plan_jobs(files: Sequence[str], formats: Sequence[str], folder: Path) -> lis
     When several recordings of a run have the same name, the first keeps it and the others get a number:
     `talk-2.srt`. Names that differ only in case count as the same, as some file systems hold it.
     """
-    stems = [stem(file) for file in files]
-    own, taken = {each.casefold() for each in stems}, set[str]()
     jobs = []
-    for file, own_name in zip(files, stems, strict=True):
-        name, number = own_name, 1
-        while name.casefold() in taken or (number > 1 and name.casefold() in own):
-            number += 1
-            name = f"{own_name}-{number}"
-        taken.add(name.casefold())
+    for file, name in zip(files, _names(files), strict=True):
         targets = tuple(folder / f"{name}.{FORMATS[each].ending}" for each in formats)
-        jobs.append(Job(file, name, targets, folder / f".{name}.sasayaki" if targets else None))
+        jobs.append(Job(file, name, targets, folder / _journal_name(name) if targets else None))
     return jobs
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """A name for each recording; what ends like a text that is written beside one comes last in line."""
+    own, taken = {_same(stem(file)) for file in files}, set[str]()
+    names = [stem(file) for file in files]
+    for at in sorted(range(len(files)), key=lambda at: ending(files[at]) in WRITTEN):
+        own_name, number = names[at], 1
+        while _same(names[at]) in taken or (number > 1 and _same(names[at]) in own):
+            number += 1
+            names[at] = f"{own_name}-{number}"
+        taken.add(_same(names[at]))
+    return names
+
+
+def _same(name: str) -> str:
+    """Equal for names that some file system holds for the same: in case, and in how accents are composed."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _journal_name(name: str) -> str:
+    whole = f".{name}.sasayaki"
+    return whole if len(os.fsencode(whole)) <= _LONGEST_NAME else f".{zlib.crc32(os.fsencode(name)):08x}.sasayaki"
 
 
 def stem(file: str) -> str:

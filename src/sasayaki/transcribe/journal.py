@@ -1,7 +1,8 @@
 """A file that keeps the windows of a transcription as they become final, so that a later run goes on behind them.
 
-Lines of JSON: the first says what is transcribed and how, each further one is a window. A line is on disk before its
-segments are given to anybody. What a killed process left of a last line is cut off.
+Lines of JSON: the first says what is transcribed and how, each further one is a window. Before the JSON stands a
+checksum of all JSON so far. A line is on disk before its segments are given to anybody. From the first line on that is
+cut, changed, doubled or out of place, all is cut off.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sasayaki.records import from_plain, to_plain
 from sasayaki.transcribe.requests import Place, WindowResult, Windows
 
 FORMAT = "sasayaki-journal"
-VERSION = 1
+VERSION = 2
 
 _BLOCK_SAMPLES = 60 * SAMPLE_RATE
 
@@ -39,14 +40,15 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], work: Mapping[str, Any]) -> None:
         self._path = Path(path)
-        header = _line({"format": FORMAT, "version": VERSION, "work": dict(work)})
+        self._checksum = 0
+        header = _to_json({"format": FORMAT, "version": VERSION, "work": dict(work)})
         try:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (closed by `close`)
             self.windows = self._read(header)
         except OSError as error:
             raise self._error(error) from error
         if not self._file.tell():
-            self._write(header)
+            self._add(header)
 
     def _read(self, header: bytes) -> list[WindowResult]:
         """The windows that are there, of the same work and whole; what follows them is cut off."""
@@ -54,14 +56,16 @@ class Journal:
         lines = self._file.read().splitlines(keepends=True)
         windows: list[WindowResult] = []
         n_bytes = 0
-        if lines and lines[0] == header:
-            n_bytes = len(header)
+        if lines and lines[0] == _line(header, 0):
+            n_bytes = len(lines[0])
+            self._checksum = zlib.crc32(header)
             for line in lines[1:]:
-                window = _window(line)
+                window = _window(line, self._checksum)
                 if window is None:
                     break
                 windows.append(window)
                 n_bytes += len(line)
+                self._checksum = zlib.crc32(_content(line), self._checksum)
         self._file.truncate(n_bytes)
         self._file.seek(n_bytes)
         return windows
@@ -72,7 +76,11 @@ class Journal:
         Raises:
             OutputError: it cannot be written.
         """
-        self._write(_line(to_plain(window)))
+        self._add(_to_json(to_plain(window)))
+
+    def _add(self, content: bytes) -> None:
+        self._write(_line(content, self._checksum))
+        self._checksum = zlib.crc32(content, self._checksum)
 
     def _write(self, line: bytes) -> None:
         try:
@@ -114,13 +122,23 @@ def checksum(samples: Samples) -> int:
     return total
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, allow_nan=False, sort_keys=True).encode("ascii") + b"\n"
+def _to_json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, allow_nan=False, sort_keys=True).encode("ascii")
 
 
-def _window(line: bytes) -> WindowResult | None:
-    """The window of a line; None for one that is cut or damaged."""
+def _line(content: bytes, checksum_before: int) -> bytes:
+    return b"%08x %s\n" % (zlib.crc32(content, checksum_before), content)
+
+
+def _content(line: bytes) -> bytes:
+    return line[9:-1]
+
+
+def _window(line: bytes, checksum_before: int) -> WindowResult | None:
+    """The window of a line; None for one that is cut, damaged or in the wrong place."""
+    if line != _line(_content(line), checksum_before):
+        return None
     try:
-        return from_plain(WindowResult, json.loads(line)) if line.endswith(b"\n") else None
+        return from_plain(WindowResult, json.loads(_content(line)))
     except (ValueError, OutputError):
         return None
