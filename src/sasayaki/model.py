@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import sasayaki
-from sasayaki.alignment.heads import AlignmentHeads
+from sasayaki.alignment.heads import NO_HEADS, AlignmentHeads
 from sasayaki.audio import AudioSource
 from sasayaki.audio.load import is_encoded
 from sasayaki.batching.many import outcomes, streams_side_by_side
@@ -30,7 +30,7 @@ from sasayaki.decoding.language import allowed_languages
 from sasayaki.decoding.pool import TaskPool
 from sasayaki.decoding.recorder import Tracer
 from sasayaki.errors import AudioError, BackendError, OptionError
-from sasayaki.inference.base import Array, AudioFeatures, Inference
+from sasayaki.inference.base import AlignmentInference, Array, AudioFeatures, Inference
 from sasayaki.inference.memory import free_memory
 from sasayaki.inference.select import create_inference
 from sasayaki.languages import to_language_code
@@ -372,7 +372,7 @@ class Whisper:
             journal=journal,
             tracer=self._tracer(trace),
             model={"version": sasayaki.__version__, "name": self.name, "dims": to_plain(self.dims)},
-            heads=self._heads(),
+            heads=self._heads() if isinstance(self.inference, AlignmentInference) else NO_HEADS,
             plan=self._plan or self._alone(options),
         )
 

@@ -18,6 +18,7 @@ from sasayaki.transcribe.context import Context
 from sasayaki.transcribe.evidence import judge
 from sasayaki.transcribe.fallback import Fallback
 from sasayaki.transcribe.guard import guard
+from sasayaki.transcribe.holes import without_holes
 from sasayaki.transcribe.language import WindowLanguage
 from sasayaki.transcribe.requests import Answer, Asking, Listen, Loop, Place, Request, Window, WindowResult
 from sasayaki.transcribe.segments import with_language, within_speech
@@ -26,7 +27,7 @@ from sasayaki.transcribe.sound_check import without_loops
 from sasayaki.transcribe.switching import spoken_window
 from sasayaki.transcribe.tracing import record_window
 from sasayaki.transcribe.window import Hearing, decode_window
-from sasayaki.transcribe.word_times import Timing, time_window
+from sasayaki.transcribe.word_times import Sounding, Timing, time_window
 from sasayaki.vad.voice import Voice
 
 TRUSTED_TEMPERATURE = 0.5
@@ -129,6 +130,8 @@ def transcribe_window(
         segments = within_speech(segments, listened)
     n_guard_decodes = 0
     if voice and work.options.coverage_guard:
+        sounding = Sounding(window, voice)
+        segments = yield from without_holes(work, sounding, kept.result, split.spans, segments)
         reached = Window(window.start, min(timing.seek, window.end))
         guarded = yield from guard(
             work, segments, rejected, voice, reached, language=language, first_id=place.n_segment

@@ -76,7 +76,9 @@ def time_window(
         plain: what the window gave without words.
         voice: voice activity in the window; None where nobody listened.
     """
-    timed = yield from _time_segments(work, Sounding(window, voice), result, spans, plain)
+    timed = yield from time_segments(
+        work, Sounding(window, voice), result, spans, plain.segments, last_speech=plain.last_speech
+    )
     if not timed:
         return plain
     is_complete = ends_with_single_timestamp(result.tokens, work.tokenizer.timestamp_begin)
@@ -109,15 +111,29 @@ def next_speech(last_end: float, latest: float, voice: Voice) -> float:
     return max(last_end, min([latest, *later]))
 
 
-def _time_segments(
-    work: Assignment, sounding: Sounding, result: DecodingResult, spans: Sequence[TokenSpan], plain: Timing
+def time_segments(
+    work: Assignment,
+    sounding: Sounding,
+    result: DecodingResult,
+    spans: Sequence[TokenSpan],
+    segments: Sequence[Segment],
+    *,
+    last_speech: float = 0.0,
 ) -> Asking[list[TimedSegment]]:
-    """Segments with words."""
-    if not plain.segments:
+    """Segments of a window with their words.
+
+    Args:
+        work: whose heads tell where the words are.
+        sounding: the window.
+        result: what was said there.
+        spans: of the result, in order.
+        segments: those of the spans that are kept.
+        last_speech: end of the last word before the window, in seconds; read for `compat` alone.
+    """
+    if not segments:
         return []
-    last_speech = plain.last_speech
     tokenizer = work.tokenizer.with_language(result.language)
-    pieces = _pieces(result, spans, plain.segments, tokenizer, work.options)
+    pieces = _pieces(result, spans, segments, tokenizer, work.options)
     if work.options.compat:
         pieces = [piece for piece in pieces if piece.segment]
     find = find_reference_times if work.options.compat else find_times
@@ -137,6 +153,19 @@ def _time_segments(
             last_speech = fitted.end
         timed.append(_timed(piece.segment, piece, fitted))
     return timed
+
+
+def time_again(work: Assignment, sounding: Sounding, segment: Segment) -> Asking[Segment]:
+    """A segment with the words that it has, looked for in another window."""
+    tokenizer = work.tokenizer.with_language(segment.language)
+    found = yield from find_times(
+        work, sounding, tokenizer, _groups(segment.tokens, segment.text, tokenizer, work.options)
+    )
+    placed = (_moved(time, sounding.window.start / FRAMES_PER_SECOND) for time in found.times)
+    words = tuple(
+        replace(word, start=time.start, end=time.end) for word, time in zip(segment.words, placed, strict=True)
+    )
+    return replace(segment, start=words[0].start, end=words[-1].end, words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +237,25 @@ def _pieces(
     pieces = []
     for size in [*(len(span.tokens) for span in spans), n_token]:
         own = list(islice(sampled, size))
-        is_segment = bool(waiting) and waiting[-1].tokens == tuple(token for token, _ in own)
+        tokens = tuple(token for token, _ in own)
+        is_segment = bool(waiting) and waiting[-1].tokens == tokens
         segment = waiting.pop() if is_segment else None
-        groups = group_words(
-            [token for token, _ in own if token < tokenizer.eot],
-            tokenizer,
-            prepended=options.prepend_punctuations,
-            appended=options.append_punctuations,
-            text=segment.text if segment else None,
-        )
+        groups = _groups(tokens, segment.text if segment else None, tokenizer, options)
         probabilities = tuple(math.exp(logprob) for token, logprob in own if token < tokenizer.eot)
         pieces.append(_Piece(segment, tuple(groups), probabilities))
     return pieces
+
+
+def _groups(
+    tokens: Sequence[int], text: str | None, tokenizer: Tokenizer, options: TranscribeOptions
+) -> list[WordGroup]:
+    return group_words(
+        [token for token in tokens if token < tokenizer.eot],
+        tokenizer,
+        prepended=options.prepend_punctuations,
+        appended=options.append_punctuations,
+        text=text,
+    )
 
 
 def _attend(work: Assignment, window: Window, tokenizer: Tokenizer, groups: Sequence[WordGroup]) -> Asking[Any]:
