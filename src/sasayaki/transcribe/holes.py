@@ -76,7 +76,7 @@ def without_holes(
     with_words = segments
     if not work.options.word_timestamps:
         timed = yield from time_segments(work, sounding, result, spans, segments)
-        with_words = [each.segment for each in timed]
+        with_words = [replace(segment, words=each.segment.words) for segment, each in zip(segments, timed, strict=True)]
     cut = []
     for segment, timed_segment in zip(segments, with_words, strict=True):
         own = own_time(timed_segment, voice) if _is_sparse(segment, voice) else None
@@ -126,10 +126,10 @@ def _start_behind(hole: Hole, segment: Segment, voice: Voice) -> float:
     """Where speech goes on behind a hole: behind a pause near its end, or there."""
     latest = segment.words[hole.last].start
     starts = [region.start for region in voice.regions if hole.end - REACH <= region.start <= latest]
-    return round(starts[-1] if starts else hole.end, 3)
+    return round(max(starts[-1] if starts else hole.end, segment.start), 3)
 
 
 def _end_before(hole: Hole, segment: Segment, voice: Voice) -> float:
     earliest = segment.words[hole.first - 1].end
     ends = [region.end for region in voice.regions if earliest <= region.end <= hole.start + REACH]
-    return round(ends[0] if ends else hole.start, 3)
+    return round(min(ends[0] if ends else hole.start, segment.end), 3)
