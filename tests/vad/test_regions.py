@@ -51,5 +51,24 @@ def test_times_never_go_back_and_stay_in_speech(kept: list[Region], times: list[
     assert all(any(region.start <= time <= region.end for region in kept) for time in starts + ends)
 
 
+@given(regions(), st.sampled_from([1e-12, -1e-12, 1e-6, -1e-6, 0.0]))
+def test_a_border_is_one_however_its_time_was_summed_up(kept: list[Region], error: float) -> None:
+    """B54: an end that rounding had put 1e-16 s behind the border was mapped to the start of the next speech."""
+    mapping, at = CutTimes(kept), 0.0
+    for region in kept:
+        end = at + region.end - region.start
+        restored = mapping.restore(at + error, end + error)
+        assert (restored.start, restored.end) == pytest.approx((region.start, region.end), abs=1 / 32000)
+        at = end
+
+
+@given(regions(), st.floats(0, 80), st.floats(0, 1e-3))
+def test_what_is_short_does_not_end_before_it_starts(kept: list[Region], start: float, length: float) -> None:
+    mapping = CutTimes(kept)
+    for at in (start, sum(region.end - region.start for region in kept[:1])):
+        restored = mapping.restore(at, at + length)
+        assert restored.start <= restored.end
+
+
 def test_no_speech_maps_to_nothing() -> None:
     assert CutTimes([]).restore(1, 2) == Region(0, 0)

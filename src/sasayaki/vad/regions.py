@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+_BORDER = 1 / 32000
+"""Seconds, half a sample, by which sums of times may be off; what is so near to a border is on it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -30,14 +33,14 @@ class CutTimes:
     def restore(self, start: float, end: float) -> Region:
         """The stretch of the recording that `start` to `end` of the cut audio stands for.
 
-        On the border of two regions a start belongs to the later one and an end to the earlier one. Times outside the
-        cut audio are moved to its first or last moment.
+        On the border of two regions a start belongs to the later one and an end to the earlier one, unless both are
+        there. Times outside the cut audio are moved to its first or last moment.
         """
         if not self._regions:
             return Region(0.0, 0.0)
-        first = min(bisect_right(self._borders, start), len(self._regions)) - 1
-        last = max(bisect_left(self._borders, end), 1) - 1
-        return Region(self._place(max(first, 0), start), self._place(min(last, len(self._regions) - 1), end))
+        first = max(min(bisect_right(self._borders, start + _BORDER), len(self._regions)) - 1, 0)
+        last = min(max(bisect_left(self._borders, end - _BORDER) - 1, first), len(self._regions) - 1)
+        return Region(self._place(first, start), self._place(last, end))
 
     def _place(self, index: int, time: float) -> float:
         region = self._regions[index]
