@@ -48,6 +48,9 @@ BEAM_STOPS = ("pool", "bound", "estimate")
 BEAM_ENDS = ("seen", "top", "all")
 VOICE_DETECTORS = ("auto", "silero", "energy", "off")
 
+MAX_PAUSE = 86_400
+"""Most seconds of speech, silence or padding that an option of voice activity may name: a day."""
+
 CAPTION_PRESETS = ("netflix", "bbc", "youtube")
 CAPTION_RULES = ("reading_speed", "min_cue_duration", "max_cue_duration", "min_cue_gap")
 MAX_CAPTION_RULE = 3600
@@ -453,7 +456,7 @@ class TranscribeOptions(WindowOptions):
         check_choice("vad", self.vad, VOICE_DETECTORS)
         check_number("vad_threshold", required("vad_threshold", self.vad_threshold), least=0, most=1)
         for name in ("vad_min_speech", "vad_min_silence", "vad_padding"):
-            check_number(name, required(name, getattr(self, name)), least=0)
+            check_number(name, required(name, getattr(self, name)), least=0, most=MAX_PAUSE)
 
     @property
     def temperatures(self) -> tuple[float, ...]:

@@ -117,6 +117,7 @@ def test_values_get_the_type_of_their_option(name: str, text: str, value: object
         ["--time_limit", "0"],
         ["--time_limit", "nan"],
         ["--batch_size", "None"],
+        ["--vad_min_silence", "1e308"],
         ["--min_cue_gap", "1e308", "--captions", "bbc"],
         ["--reading_speed", "1e308", "--captions", "bbc"],
         ["--sentences", "True"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 from sasayaki.errors import OutputError
 from sasayaki.options import WriterOptions
 from sasayaki.writers import FORMATS, Output, render, write
+from sasayaki.writers.files import PassingFile
 from tests.writers.transcriptions import make_segment, make_transcription
 
 TALK = make_transcription(
@@ -66,6 +68,28 @@ def test_what_is_not_committed_leaves_the_old_file(tmp_path: Path, fault: type[B
         fail()
     assert json.loads(path.read_text())["text"] == " old"
     assert os.listdir(tmp_path) == ["talk.json"]
+
+
+@pytest.mark.parametrize("n_pieces", [0, 1, 2])
+@pytest.mark.parametrize("name", ["talk.json", "talk.ass"])
+def test_a_disk_that_is_full_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n_pieces: int
+) -> None:
+    """Whichever piece has no room: the head, a segment, the end."""
+    path = tmp_path / name
+    path.write_text("old")
+    plain, written = PassingFile.write, itertools.count()
+
+    def write_some(file: PassingFile, text: str) -> None:
+        if text and next(written) >= n_pieces:
+            raise OutputError(f"cannot write {file.target}: No space left on device")
+        plain(file, text)
+
+    monkeypatch.setattr(PassingFile, "write", write_some)
+    with pytest.raises(OutputError, match="No space left"):
+        write(TALK, path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_abort_removes_what_was_written_and_spares_what_was_committed(tmp_path: Path) -> None:

@@ -90,9 +90,16 @@ class Job:
             raise OutputError(f"cannot write {self.journal}: {error.strerror or error}") from error
 
     def end(self) -> None:
-        """Take the journal away, as all targets are written."""
-        if self.journal is not None:
-            self.journal.unlink(missing_ok=True)
+        """Take the journal away, as all targets are written.
+
+        Raises:
+            OutputError: when it cannot be removed.
+        """
+        try:
+            if self.journal is not None:
+                self.journal.unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot remove {self.journal}: {error.strerror or error}; remove it") from error
 
 
 def parse_formats(given: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -43,8 +44,9 @@ class PassingFile:
             raise self._error(error) from error
 
     def commit(self) -> None:
-        """Give the file its name; readers see the old file or the new one."""
+        """Give the file its name; readers see the old file or the new one, and so does who starts after a power cut."""
         try:
+            os.fsync(self._file.fileno())
             self._file.close()
             os.replace(self._passing, self.target)
         except OSError as error:
@@ -52,8 +54,9 @@ class PassingFile:
 
     def abort(self) -> None:
         """Remove the file, unless it was committed."""
-        self._file.close()
-        self._passing.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._file.close()
+            self._passing.unlink(missing_ok=True)
 
     def __enter__(self) -> PassingFile:
         return self

@@ -35,7 +35,11 @@ class Output:
     def __init__(self, composer: Composer, file: PassingFile) -> None:
         self._composer = composer
         self._file = file
-        file.write(composer.begin())
+        try:
+            file.write(composer.begin())
+        except BaseException:
+            file.abort()
+            raise
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], options: WriterOptions | None = None) -> Output:
