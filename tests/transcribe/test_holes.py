@@ -73,6 +73,14 @@ def test_a_segment_without_a_hole_at_an_edge_keeps_its_time(times: Sequence[tupl
     assert own_time(worded(0.0, 16.0, *times), voice((0, 16))) is None
 
 
+def test_words_beyond_the_timestamps_of_a_segment_leave_it_its_time() -> None:
+    """It started behind its end."""
+    assert (
+        own_time(worded(0.0, 16.0, (1, 1.4), *((17 + n / 2, 17.4 + n / 2) for n in range(6))), voice((0, 30))) is None
+    )
+    assert own_time(worded(14.0, 20.0, *((n / 2, n / 2 + 0.4) for n in range(6)), (19, 19.4)), voice((0, 30))) is None
+
+
 class Heard(Speaker):
     """A speaker whose voice is known."""
 

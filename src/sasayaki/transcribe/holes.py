@@ -36,6 +36,9 @@ MAX_STRAY = 3
 REACH = 1.0
 """Seconds within which a pause is taken for the border of a hole."""
 
+MIN_LEFT = 0.2
+"""Seconds of a segment that are left at least: its words may be found beyond its timestamps."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hole:
@@ -83,8 +86,7 @@ def without_holes(
         if own:
             segment = replace(segment, start=own.start, end=own.end)
             if work.options.word_timestamps:
-                frames = (math.floor(own.start * FRAMES_PER_SECOND), math.ceil(own.end * FRAMES_PER_SECOND))
-                segment = yield from time_again(work, Sounding(Window(*frames), voice), segment)
+                segment = yield from time_again(work, Sounding(_window(own), voice), segment)
         cut.append(segment)
     return tuple(cut)
 
@@ -95,7 +97,7 @@ def _is_sparse(segment: Segment, voice: Voice) -> bool:
 
 
 def own_time(segment: Segment, voice: Voice) -> Region | None:
-    """The time of a segment without the holes at one of its edges; None where there are none.
+    """The time of a segment without the holes at one of its edges; None where there are none, or nothing is left.
 
     What lies between the edge and the last of its holes may have `MAX_STRAY` words, and fewer than the rest.
     """
@@ -106,8 +108,10 @@ def own_time(segment: Segment, voice: Voice) -> Region | None:
     if min(n_before, n_behind) > MAX_STRAY or n_before == n_behind:
         return None
     if n_before < n_behind:
-        return Region(_start_behind(holes[-1], segment, voice), segment.end)
-    return Region(segment.start, _end_before(holes[0], segment, voice))
+        own = Region(_start_behind(holes[-1], segment, voice), segment.end)
+    else:
+        own = Region(segment.start, _end_before(holes[0], segment, voice))
+    return own if own.end - own.start >= MIN_LEFT else None
 
 
 def find_holes(segment: Segment, voice: Voice) -> list[Hole]:
@@ -120,6 +124,12 @@ def find_holes(segment: Segment, voice: Voice) -> list[Hole]:
         if voice.seconds(start, end) - (LONG_WORD if is_word else 0.0) >= MIN_BARE_SPEECH:
             holes.append(Hole(start, end, place // 2, place // 2 + is_word))
     return holes
+
+
+def _window(own: Region) -> Window:
+    """The frames that lie within a region, so that words stay there."""
+    start, end = (round(time * FRAMES_PER_SECOND, 3) for time in (own.start, own.end))
+    return Window(math.ceil(start), math.floor(end))
 
 
 def _start_behind(hole: Hole, segment: Segment, voice: Voice) -> float:
