@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from dataclasses import replace
 from typing import Any
@@ -105,3 +106,15 @@ def test_cancel_is_asked_by_the_thread_of_the_caller_alone() -> None:
     threads = set()
     make_english_model().transcribe(noise, cancel=lambda: threads.add(threading.get_ident()), vad="auto")
     assert threads == {threading.get_ident()}
+
+
+def test_the_thread_of_what_nobody_has_any_more_ends() -> None:
+    """Streams that are dropped half-way would leave a thread each."""
+    ahead = Ahead()
+    threads: list[threading.Thread] = []
+    ahead.begin(lambda: threads.append(threading.current_thread()))
+    ahead.settle()
+    del ahead
+    gc.collect()
+    threads[0].join(10)
+    assert not threads[0].is_alive()

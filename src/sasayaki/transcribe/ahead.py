@@ -10,7 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 class Ahead:
     """Runs one piece of work at a time in a thread of its own.
 
-    Who shares something with the work calls `settle` before touching it; nothing else is guarded.
+    Who shares something with the work calls `settle` before touching it; nothing else is guarded. The thread ends with
+    `close`, or when nobody has the object any more.
     """
 
     def __init__(self) -> None:
@@ -22,8 +23,8 @@ class Ahead:
         """Let the work run, when all before it is done."""
         self.settle()
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, "sasayaki-ahead", initializer=self._know_thread)
-        self._running = self._executor.submit(work)
+            self._executor = ThreadPoolExecutor(1, "sasayaki-ahead")
+        self._running = self._executor.submit(self._run, work)
 
     def settle(self) -> None:
         """Wait until the work is done; what it raised is raised here."""
@@ -41,5 +42,6 @@ class Ahead:
         """Whether the caller is the work itself."""
         return threading.get_ident() == self._thread
 
-    def _know_thread(self) -> None:
+    def _run(self, work: Callable[[], None]) -> None:
         self._thread = threading.get_ident()
+        work()
