@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sasayaki.results import Segment, Word
 from sasayaki.writers.times import to_milliseconds
-from sasayaki.writers.width import columns, is_wide
+from sasayaki.writers.width import JOINER, columns, is_wide
 
 _SPACES = re.compile(r"[\s\x1c-\x1f\x85]+")
 
@@ -82,7 +82,8 @@ def _pieces(text: str) -> Iterator[str]:
     for match in re.finditer(r" ?\S+", text):
         piece = ""
         for character in match[0]:
-            if piece.strip() and (is_wide(character) or is_wide(piece[-1])) and columns(character):
+            is_open = piece.strip() and not piece.endswith(JOINER) and columns(character)
+            if is_open and (is_wide(character) or is_wide(piece[-1])):
                 yield piece
                 piece = ""
             piece += character

@@ -295,6 +295,17 @@ def test_marks_that_combine_take_no_room() -> None:
     assert columns("a\u200d\u200fb") == 2
 
 
+@pytest.mark.parametrize("picture", ["👨\u200d👩\u200d👧", "👍🏽", "❤\ufe0f\u200d🔥", "🇩🇪", "👩🏾\u200d💻"])
+@pytest.mark.parametrize("has_times", [True, False])
+def test_a_picture_of_several_characters_is_one(picture: str, has_times: bool) -> None:
+    """Its width is that of the first, and no line is broken inside it."""
+    assert columns(picture) == columns("🙂") or picture.startswith("❤")
+    text = f" {picture * 3}"
+    words = tuple(Word(word=each, start=0, end=1, probability=1) for each in text[1:]) if has_times else ()
+    (cue,) = captions(make_segment(0, 1, text, words=words), max_line_width=2, max_line_count=6)
+    assert all(set(line.split(picture)) == {""} for line in cue.text.split("\n"))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sasayaki.writers.width import columns, is_wide
+from sasayaki.writers.width import JOINER, columns, is_wide
 from sasayaki.writers.words import TimedWord
 
 # Not at the start of a line, and not at its end: JIS X 4051 and Unicode Standard Annex #14 have the full rules.
@@ -89,7 +89,9 @@ def _split(words: Iterable[TimedWord]) -> Iterator[TimedWord]:
 
 def _is_open(left: str, right: str) -> bool:
     """Whether a line may be broken between two characters that no space separates."""
-    if left in _NO_END or right in _NO_START or unicodedata.category(right) in ("Mn", "Mc", "Cf"):
+    if left in _NO_END or right in _NO_START or left == JOINER or not columns(right):
+        return False
+    if unicodedata.category(right) == "Mc":
         return False
     return _is_unspaced(left) or _is_unspaced(right)
 
