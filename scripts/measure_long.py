@@ -89,7 +89,7 @@ def scripted(path: Path) -> Any:
     )
     with opened(path, 80) as (recording,):
         work = Assignment(recording.content_frames, options, tokenizer, n_text_ctx=448)
-        for window in Listener(decoder, recording).run(transcribe_recording(work, work.begin("en"))):
+        for window in Listener(decoder, recording).run(transcribe_recording(work, work.begin())):
             assert isinstance(window, WindowResult)
             yield from window.segments
         recording.close()

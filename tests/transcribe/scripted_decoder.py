@@ -117,6 +117,6 @@ def run(decoder: ScriptedDecoder, content_frames: int, **options: object) -> lis
 
 def run_loop(decoder: Any, audio: Recording, options: TranscribeOptions, *, language: str) -> list[Segment]:
     """All segments of a recording."""
-    work = Assignment(audio.content_frames, options, decoder.tokenizer, n_text_ctx=448)
-    windows = Driver(decoder, audio).run(transcribe_recording(work, work.begin(language)))
+    work = Assignment(audio.content_frames, options, decoder.tokenizer, n_text_ctx=448, language=language)
+    windows = Driver(decoder, audio).run(transcribe_recording(work, work.begin()))
     return [segment for window in windows for segment in window.segments]

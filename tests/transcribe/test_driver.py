@@ -24,7 +24,7 @@ A, B = text(" a"), text(" b")
 def loop(content_frames: int, **options: Any) -> Loop:
     settled = TranscribeOptions(**({"vad": "off", "short_context": False} | options))
     work = Assignment(content_frames, settled, byte_tokenizer(), n_text_ctx=448)
-    return transcribe_recording(work, work.begin("en"))
+    return transcribe_recording(work, work.begin())
 
 
 def test_a_loop_runs_without_any_engine() -> None:
@@ -73,9 +73,9 @@ def test_a_loop_goes_on_from_any_place(seek: int) -> None:
     def run(steps: Loop) -> list[WindowResult]:
         return list(Driver(ScriptedDecoder(spoken), recording(9000)).run(steps))
 
-    whole = run(transcribe_recording(work, work.begin("en")))
+    whole = run(transcribe_recording(work, work.begin()))
     kept = [window for window in whole if window.window.start < seek]
-    place = kept[-1].place if kept else work.begin("en")
+    place = kept[-1].place if kept else work.begin()
     assert [*kept, *run(transcribe_recording(work, place))] == whole
 
 

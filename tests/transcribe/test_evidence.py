@@ -82,7 +82,7 @@ def transcribed(answer: Answer, content_frames: int, **options: Any) -> tuple[Sc
     settled = TranscribeOptions(**({"coverage_guard": False, "short_context": False} | options))
     decoder = ScriptedDecoder(answer)
     work = Assignment(content_frames, settled, byte_tokenizer(), n_text_ctx=448)
-    loop = transcribe_recording(work, work.begin("en"))
+    loop = transcribe_recording(work, work.begin())
     return decoder, list(Driver(decoder, recording(content_frames)).run(loop))
 
 

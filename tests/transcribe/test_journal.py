@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 def some_windows() -> list[WindowResult]:
     a, b = text(" a"), text(" é")
     spoken = windows((ts(0), *a, ts(12), ts(12), *b), a, (ts(0), *b, ts(8), ts(8), *a), b)
-    return list(drive(spoken, assignment().begin("en")))
+    return list(drive(spoken, assignment().begin()))
 
 
 def assignment() -> Assignment:
@@ -135,7 +135,7 @@ def test_a_journal_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_a_window_is_kept_before_it_is_given(path: Path) -> None:
     a = text(" a")
     journal = Journal(path, WORK)
-    running = go_on(journal, lambda place: drive(windows(a), place), assignment().begin("en"), channel=None)
+    running = go_on(journal, lambda place: drive(windows(a), place), assignment().begin(), channel=None)
     for number, _ in enumerate(running, start=1):
         assert path.read_bytes().count(b"\n") == number + 1
     journal.close()

@@ -77,7 +77,7 @@ class Speaker:
     def transcribe(self, content_frames: int, **options: Any) -> list[Segment]:
         settled = TranscribeOptions(**{"word_timestamps": True, "temperature": 0.0, "vad": "off"} | options)
         work = Assignment(content_frames, settled, byte_tokenizer(), n_text_ctx=448, heads=HEADS)
-        loop = transcribe_recording(work, work.begin("en"))
+        loop = transcribe_recording(work, work.begin())
         segments: list[Segment] = []
         answer: Any = None
         while True:

@@ -27,7 +27,7 @@ def cuts_side_by_side(n_at_once: int, driver: Driver, work: Assignment, place: P
 
 def clip_lanes(driver: Driver, work: Assignment, place: Place) -> list[Lane]:
     """A lane for each cut that is not done; only that of `place` goes on with a context."""
-    fresh = work.begin(place.language, place.language_probability)
+    fresh = work.begin()
     cuts = cut_recording(driver, work.options)
     return [
         Lane(

@@ -45,6 +45,8 @@ class Assignment:
         n_text_ctx: most tokens that the decoder can be fed.
         heads: whose attention gives word times.
         tracer: records every window; None records nothing.
+        language: code of the language to decode in, or to begin with when each window's is detected.
+        language_probability: of that language; NaN when it was given.
     """
 
     content_frames: int
@@ -53,18 +55,15 @@ class Assignment:
     n_text_ctx: int
     heads: AlignmentHeads = NO_HEADS
     tracer: Tracer | None = None
+    language: str = "en"
+    language_probability: float = math.nan
 
-    def begin(self, language: str, probability: float = math.nan) -> Place:
-        """The place in front of the first window.
-
-        Args:
-            language: code of the language to decode in, or to begin with when each window's is detected.
-            probability: of that language; NaN when it was given.
-        """
+    def begin(self) -> Place:
+        """The place in front of the first window."""
         given = self.options.initial_prompt or ()
         prompt = self.tokenizer.encode(" " + given.strip()) if isinstance(given, str) else given
         context = Context.begin(prompt, is_carried=self.options.carry_initial_prompt, limit=self.n_text_ctx // 2 - 1)
-        return Place(clip=-1, seek=0, n_segment=0, language=language, context=context, language_probability=probability)
+        return Place(-1, 0, 0, self.language, context, language_probability=self.language_probability)
 
 
 def transcribe_recording(work: Assignment, place: Place) -> Loop:

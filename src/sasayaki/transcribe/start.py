@@ -190,13 +190,15 @@ def _begin(channel: _Channel, options: TranscribeOptions, run: Run, journal: Jou
         n_text_ctx=decoder.inference.dims.n_text_ctx,
         heads=run.heads,
         tracer=run.tracer,
+        language=language,
+        language_probability=probs[language] if probs else math.nan,
     )
 
     def windows(place: Place) -> Windows:
         running = run.plan(channel.driver, work, place)
         return running if channel.number is None else label_channel(running, channel.number)
 
-    begin = work.begin(language, probs[language] if probs else math.nan)
+    begin = work.begin()
     return go_on(journal, windows, begin, channel=channel.number) if journal else windows(begin)
 
 
