@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -14,9 +16,20 @@ from sasayaki.errors import OptionError
 from sasayaki.grammar import Grammar
 from sasayaki.option_values import parse_clip_timestamps, parse_suppress_tokens
 from sasayaki.options import DecodingOptions, TranscribeOptions, WindowOptions, override
+from sasayaki.peer_options import ADVICE
 from sasayaki.results import Transcription
 
 NAN, INF = math.nan, math.inf
+
+
+def test_names_of_other_engines_are_answered_with_what_to_do() -> None:
+    known = {each.name for options in (TranscribeOptions, DecodingOptions) for each in fields(options)}
+    assert not known & ADVICE.keys()
+    for name, advice in ADVICE.items():
+        with pytest.raises(OptionError, match=f"unknown option {name}; {re.escape(advice)}"):
+            override(TranscribeOptions(), {name: 1})
+    with pytest.raises(OptionError, match="batch_size decodes"):
+        override(TranscribeOptions(), {"chunk_length": 30})
 
 
 def test_defaults_are_those_of_openai_whisper() -> None:
@@ -179,7 +192,7 @@ def test_options_are_frozen_and_take_keywords_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("beam_sise", "beam_size"), ("temprature", "temperature"), ("hotwords", "known options are")]
+    ("name", "hint"), [("beam_sise", "beam_size"), ("temprature", "temperature"), ("zzz", "known options are")]
 )
 def test_an_unknown_option_is_refused_with_a_hint(name: str, hint: str) -> None:
     with pytest.raises(OptionError, match=f"{name}.*{hint}"):

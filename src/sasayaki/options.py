@@ -30,6 +30,7 @@ from sasayaki.option_values import (
     required,
     text_or_tokens,
 )
+from sasayaki.peer_options import ADVICE
 from sasayaki.phrases import parse_phrases
 
 TASKS = ("transcribe", "translate")
@@ -568,10 +569,15 @@ def override(options: Options, overrides: Mapping[str, Any]) -> Options:
     known = [each.name for each in fields(options)]
     for name in overrides:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known options are {', '.join(known)}"
-            raise OptionError(f"unknown option {name}; {hint}")
+            raise OptionError(f"unknown option {name}; {_advice(name, known)}")
     return replace(options, **overrides)
+
+
+def _advice(name: str, known: Sequence[str]) -> str:
+    if name in ADVICE:
+        return ADVICE[name]
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known options are {', '.join(known)}"
 
 
 def _warn(message: str) -> None:

@@ -7,6 +7,7 @@ from typing import cast
 
 from sasayaki.decoding.filters.suppress import suppressed_tokens
 from sasayaki.decoding.scorers.base import TokenScorer
+from sasayaki.decoding.scorers.own import OwnScorer
 from sasayaki.decoding.scorers.phrases import FavourPhrases
 from sasayaki.options import DecodingOptions
 from sasayaki.phrases import parse_phrases
@@ -27,7 +28,7 @@ def build_scorers(
     Raises:
         OptionError: a phrase cannot be spelled with the tokens that may be sampled.
     """
-    scorers = [cast(TokenScorer, scorer) for scorer in options.scorers]
+    scorers: list[TokenScorer] = [OwnScorer(cast(TokenScorer, scorer)) for scorer in options.scorers]
     phrases = parse_phrases(options.phrases)
     if phrases:
         banned = suppressed_tokens(options, tokenizer, n_vocab, model_list)
