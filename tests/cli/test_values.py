@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from types import NoneType
 from typing import Any
@@ -101,6 +102,7 @@ def test_values_get_the_type_of_their_option(name: str, text: str, value: object
         ["--temperature_increment_on_fallback", "inf"],
         ["--threads", "-1"],
         ["--threads", "two"],
+        ["--model_dir", os.devnull],
         ["--fp16", "maybe"],
         ["--verbose", "2"],
         ["--task", "sing"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class ModelOptions:
     """Name (`sasayaki models` lists them), hub id, or path of a model file or folder."""
 
     model_dir: str | None = None
-    """Folder of downloaded models; None means the cache of Hugging Face."""
+    """Folder of downloaded models, made when one is downloaded; None means the cache of Hugging Face."""
 
     device: str = "auto"
     """Where to compute: `auto`, `cpu`, `cuda`, …"""
@@ -55,6 +56,8 @@ class ModelOptions:
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 0:
             raise OptionError(f"threads must be None, 0 or a number above 0, got {self.threads}")
+        if self.model_dir and os.path.exists(self.model_dir) and not os.path.isdir(self.model_dir):
+            raise OptionError(f"model_dir must be a folder, got the file {self.model_dir}; --model takes a file")
 
     def load(self) -> Whisper:
         """Load the model.
