@@ -178,6 +178,27 @@ def test_wrong_words_are_between_words_that_are_said() -> None:
     assert wrong_words([]) == set()
 
 
+@pytest.mark.parametrize(("n_frames", "n_found"), [(1, 0), (9, 0), (10, 5), (200, 5)])
+def test_words_that_have_no_room_are_not_found(n_frames: int, n_found: int) -> None:
+    """All were found within 0.01 s, each from 0.00 to 0.00."""
+    part = align_window(Recording("aa bb cc dd ee", [], n_frames).work, 0, 0)
+    answer: Any = None
+    try:
+        while True:
+            match part.send(answer):
+                case Score() as request:
+                    answer = np.full(len(request.tokens) - request.begin, LIKELY)
+                case Attend() as request:
+                    answer = np.full((1, len(request.tokens), 1500), 1 / 1500)
+                case request:
+                    answer = np.full(request.window.n_frames, 10.0)
+    except StopIteration as end:
+        words = end.value.words
+    assert len(words) == 5
+    assert sum(word.is_aligned for word in words) == n_found
+    assert all(word.start < word.end <= n_frames / 100 for word in words if word.is_aligned)
+
+
 @given(
     st.lists(
         st.tuples(st.text("abc", min_size=1, max_size=4), st.floats(0.35, 20) | st.none()), min_size=1, max_size=20

@@ -37,6 +37,10 @@ _UNSURE_SECONDS = 0.5
 """Words that end so near the end of a window may go on, or belong behind it: the next window tells."""
 
 
+_LEAST_FRAMES = 2
+"""Frames that a word takes at least: more words than a window has room for are not said in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A transcript as words.
@@ -167,7 +171,7 @@ def _look_for(work: AlignmentWork, window: Window, groups: Sequence[WordGroup]) 
     for place, each in zip(places, scores, strict=True):
         probabilities[place] = float(np.exp(each).mean())
     said = [number for number, is_said in enumerate(said_words(scores)) if is_said]
-    if said:
+    if said and len(said) * _LEAST_FRAMES <= window.n_frames:
         found = yield from _times(work, window, [groups[place] for place in places], said)
         for number, time in zip(said, found, strict=True):
             times[places[number]] = time
