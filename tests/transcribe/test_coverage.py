@@ -278,6 +278,15 @@ def test_a_half_that_says_what_the_whole_repeats_is_no_guess(
     assert not any(s.rejected for s in window.segments)
 
 
+@pytest.mark.parametrize("n_frames", [1207, 1253, 1301])
+def test_halves_do_not_overlap(monkeypatch: pytest.MonkeyPatch, n_frames: int) -> None:
+    """Each took the frame that the cut was in."""
+    voiced(monkeypatch, (0, n_frames / 100))
+    decoder, _ = transcribed(repeating(750, **LOOP), n_frames, temperature=0.0, **GUARDED)
+    first, second = decoder.questions[-2:]
+    assert first.seek + first.size == second.seek
+
+
 def test_halves_are_halved_again_as_long_as_they_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     voiced(monkeypatch, (0, 4))
     decoder, (window,) = transcribed(repeating(0, **LOOP), 400, temperature=0.0, **GUARDED)

@@ -123,7 +123,7 @@ def _decode_gap(
         return found
     if not n_halvings or gap.end - gap.start < 2 * MIN_HALF:
         return found
-    middle, told = voice.quietest(gap.start, gap.end), words_of(result.text)
+    middle, told = round(voice.quietest(gap.start, gap.end), 2), words_of(result.text)  # where a frame begins
     first = yield from _decode_gap(work, replace(gap, end=middle), voice, language, n_halvings - 1, told)
     second = yield from _decode_gap(work, replace(gap, start=middle), voice, language, n_halvings - 1, told)
     halves = first + second
