@@ -13,15 +13,13 @@ import numpy.typing as npt
 from sasayaki.checkpoints.names import Checkpoint, ModelDimensions
 from sasayaki.errors import OptionError
 from sasayaki.inference.base import Array, AudioFeatures, DecoderSession, Row
-from sasayaki.inference.openvino_alignment import build_alignment
-from sasayaki.inference.openvino_audio import Audience, EncodedBatch, empty, own, part_of
+from sasayaki.inference.openvino_audio import EncodedBatch, empty, part_of
 from sasayaki.inference.openvino_cache import CompiledGraph, GraphStore
 from sasayaki.inference.openvino_decoder import build_decoder, build_step
 from sasayaki.inference.openvino_graph import build_encoder, build_head, build_projection
 from sasayaki.inference.openvino_runtime import DECODER_GROUPS, ENCODER_GROUPS, Int8Groups, PrecisionPlan, ov, run
 from sasayaki.inference.openvino_session import DecoderGraphs, Embedding, OpenVINOSession
 from sasayaki.inference.positions import checked_positions, log_shares
-from sasayaki.inference.rows import RowLayout
 from sasayaki.inference.threads import limited_threads
 
 _MOST_STEP_BYTES = 64 << 20
@@ -80,7 +78,6 @@ class OpenVINOInference:
         )
         self._steps: dict[int, CompiledGraph] = {}
         self._embedding = Embedding(checkpoint.weights)
-        self._alignments: dict[tuple[tuple[int, int], ...], CompiledGraph] = {}
 
     @property
     def dims(self) -> ModelDimensions:
@@ -146,22 +143,14 @@ class OpenVINOInference:
     ) -> npt.NDArray[np.float32]:
         """Weights of the heads' cross-attention, (n_head, n_tokens, n_ctx) float32.
 
-        See `AlignmentInference`. The first call for some heads builds a graph for them.
+        See `AlignmentInference`.
 
         Raises:
             ValueError: tokens that the decoder cannot be fed, or audio of another engine.
         """
-        graph = self._graph(f"alignment {heads}", partial(build_alignment, heads=heads), ENCODER_GROUPS)
-        request = self._alignments.setdefault(heads, graph).create_infer_request()
         n_filling = min(-len(tokens) % _TOKENS_TOGETHER, self._dims.n_text_ctx - len(tokens))
-        layout = RowLayout.empty().advance([Row(audio, (*tokens, *tokens[-1:] * n_filling))], self._dims)
-        request.set_tensor("embedded", ov.Tensor(self._embedding(layout)))
-        cross = Audience.gather({own(audio)}).cross
-        for layer in range(max(layer for layer, _ in heads) + 1):
-            for name in (f"keys.{layer}", f"values.{layer}"):
-                request.set_tensor(name, cross[name])
-        run(request)
-        weights: npt.NDArray[np.float32] = request.get_tensor("weights").data[:, : len(tokens)]
+        session = OpenVINOSession(self._decoder, self._embedding, self._dims)
+        weights = session.look(Row(audio, (*tokens, *tokens[-1:] * n_filling)), heads)[:, : len(tokens)]
         return weights
 
     def _hearing(self, n_ctx: int) -> _Hearing:

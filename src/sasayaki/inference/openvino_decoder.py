@@ -34,8 +34,12 @@ def build_decoder(checkpoint: Checkpoint, plan: PrecisionPlan) -> Any:
             than others repeat one.
         places: place of each row in the flattened seats, (n_batch,) int64.
         keys.0, values.0, …: outputs of the projection.
+        heads.0, …: heads of each layer whose weights are wanted, (n_head,) int64; left out, there are none.
 
-    Output: states, (n_batch, n_read, n_text_state) float32.
+    Outputs:
+        states: (n_batch, n_read, n_text_state) float32.
+        weights: of the cross-attention of these heads after the softmax, layer by layer, (n_audio, n_heads,
+            n_group * n_new, n_ctx) float32.
     """
     return _DecoderBuilder(checkpoint, plan, _AnyRows(checkpoint.dims)).build()
 
@@ -82,6 +86,10 @@ class _Rows(Protocol):
         """The columns whose outputs are wanted."""
         ...
 
+    def look(self, weights: Node, layer: int) -> list[Node]:
+        """Those of (n_audio, n_head, n_group * n_new, n_ctx) that are wanted; none where nobody may ask."""
+        ...
+
 
 class _AnyRows:
     """Any number of rows of any audios."""
@@ -106,6 +114,11 @@ class _AnyRows:
     def read(self, x: Node) -> Node:
         return ops.gather(x, self._read, constant(np.array(1)), 1)
 
+    def look(self, weights: Node, layer: int) -> list[Node]:
+        heads = parameter(f"heads.{layer}", [-1], ov.Type.i64)
+        self.parameters.append(heads)
+        return [ops.gather(weights, heads, constant(np.array(1)))]
+
 
 class _FewRows:
     """One new token for each of a fixed number of rows of one window."""
@@ -128,6 +141,10 @@ class _FewRows:
     def read(self, x: Node) -> Node:
         return x
 
+    def look(self, weights: Node, layer: int) -> list[Node]:
+        del weights, layer
+        return []
+
     def _shaped(self, x: Node, *shape: int) -> Node:
         return ops.reshape(x, constant(np.array([*shape, self._n_state])), False)
 
@@ -144,7 +161,8 @@ class _DecoderBuilder:
         self._embedded = parameter("embedded", [rows.n_batch, rows.n_new, self._dims.n_text_state])
         self._mask = parameter("mask", [rows.n_batch, 1, rows.n_new, -1])
         self._sources = parameter("sources", [rows.n_batch], ov.Type.i32)
-        self._parameters = [self._embedded, self._mask, self._sources, *rows.parameters]
+        self._parameters = [self._embedded, self._mask, self._sources]
+        self._looked_at: list[Node] = []
         self._sinks: list[Any] = []
         self._empty_cache = self._make_empty_cache()
 
@@ -155,8 +173,10 @@ class _DecoderBuilder:
             x = ops.add(x, self._self_attention(x, layer))
             x = ops.add(x, self._cross_attention(x, layer))
             x = self._layers.mlp(x, block)
-        states = result(self._rows.read(x), "states", ov.Type.f32)
-        return ov.Model([states], self._sinks, self._parameters, "decoder")
+        results = [result(self._rows.read(x), "states", ov.Type.f32)]
+        if self._looked_at:
+            results.append(result(ops.concat(self._looked_at, 1), "weights", ov.Type.f32))
+        return ov.Model(results, self._sinks, [*self._parameters, *self._rows.parameters], "decoder")
 
     def _self_attention(self, x: Node, layer: int) -> Node:
         """The plug-in fuses state, gather, concatenation and attention of this form into one node."""
@@ -197,5 +217,6 @@ class _DecoderBuilder:
 
         queries = split_heads(rows.seated(self._layers.normed_linear(x, f"{name}_ln", f"{name}.query")), n_head)
         weights = ops.softmax(ops.matmul(queries, as_float(keys), False, False), -1)
+        self._looked_at += rows.look(weights, layer)
         attended = merge_heads(ops.matmul(weights, as_float(values), False, False), self._dims.n_text_state)
         return self._layers.linear(rows.standing(attended), f"{name}.out")

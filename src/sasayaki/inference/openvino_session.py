@@ -67,19 +67,23 @@ class OpenVINOSession:
             RuntimeError: the session is closed.
             ValueError: rows that cannot be, or that listen to windows of different lengths.
         """
-        if self._is_closed:
-            raise RuntimeError("the session is closed; start a new one")
-        layout = self._layout.advance(rows, self._dims)
-        audios = [own(row.audio) for row in rows]
-        audience = self._gather(set(audios))
-        self._take(layout, audience)
-        self._feed(layout, None if self._n_stepping else audience.seat(audios))
-        run(self._request)
+        self._call(rows)
         self._head.set_tensor("states", self._request.get_tensor("states"))
         run(self._head)
-        self._layout = layout
         logits: npt.NDArray[np.float32] = self._head.get_tensor("logits").data[..., : self._dims.n_vocab]
         return logits
+
+    def look(self, row: Row, heads: Sequence[tuple[int, int]]) -> npt.NDArray[np.float32]:
+        """Feed the first tokens of a row, and return where (layer, head) pairs look, (n_head, n_tokens, n_ctx) float32.
+
+        Raises:
+            ValueError: a row that cannot be.
+        """
+        pairs = sorted(set(heads))
+        wanted = {f"heads.{layer}": np.array([head for at, head in pairs if at == layer]) for layer, _ in pairs}
+        self._call([row], **wanted)
+        weights: npt.NDArray[np.float32] = self._request.get_tensor("weights").data[0]
+        return weights[[pairs.index(pair) for pair in heads]]
 
     def digest(self) -> Digest:
         """Of the logits that the last call of `forward` has returned. See `DigestingSession`."""
@@ -89,6 +93,20 @@ class OpenVINOSession:
         """Free the cache. Safe to call twice; `forward` afterwards raises RuntimeError."""
         self._is_closed = True
         self._request = self._head = self._audience = None
+
+    def _call(self, rows: Sequence[Row], **inputs: npt.NDArray[Any]) -> None:
+        """Run the decoder's blocks on the new tokens of all rows, with more inputs of the graph."""
+        if self._is_closed:
+            raise RuntimeError("the session is closed; start a new one")
+        layout = self._layout.advance(rows, self._dims)
+        audios = [own(row.audio) for row in rows]
+        audience = self._gather(set(audios))
+        self._take(layout, audience)
+        self._feed(layout, None if self._n_stepping else audience.seat(audios))
+        for name, array in inputs.items():
+            self._request.set_tensor(name, ov.Tensor(array))
+        run(self._request)
+        self._layout = layout
 
     def _gather(self, audios: set[OpenVINOFeatures]) -> Audience:
         """The windows that are bound, unless some are missing or too many others are among them."""
