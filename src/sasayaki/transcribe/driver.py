@@ -20,6 +20,7 @@ from sasayaki.decoding.score import score_tokens
 from sasayaki.decoding.task import DecodingTask
 from sasayaki.errors import BackendError
 from sasayaki.inference.base import AlignmentInference, AudioFeatures
+from sasayaki.transcribe.ahead import Ahead
 from sasayaki.transcribe.recording import Recording
 from sasayaki.transcribe.requests import (
     Answer,
@@ -46,6 +47,12 @@ _Found = TypeVar("_Found")
 
 def _go_on() -> None:
     """Check nothing."""
+
+
+def _check_here(ahead: Ahead, check: Callable[[], None]) -> None:
+    """Check, but not from another thread than the caller's."""
+    if not ahead.is_here():
+        check()
 
 
 @dataclass
@@ -157,7 +164,9 @@ class Driver:
         """What finds voice activity in the recording, made at its first use."""
         self.recording.ahead.settle()
         if self._listener is None:
-            self._listener = Listener(self.recording.samples, kind, check=self._check_here)
+            self._listener = Listener(
+                self.recording.samples, kind, check=partial(_check_here, self.recording.ahead, self.check)
+            )
         return self._listener
 
     def beside(self) -> Driver:
@@ -173,11 +182,6 @@ class Driver:
         if self._listener:
             frame = math.ceil(end / FRAMES_PER_SECOND / FRAME_SECONDS)
             self._listener.read(frame, frame)
-
-    def _check_here(self) -> None:
-        """`check`, but not from another thread than the caller's."""
-        if not self.recording.ahead.is_here():
-            self.check()
 
     def _listen(self, request: Listen) -> Voice:
         listener = self.listener(request.options.vad)

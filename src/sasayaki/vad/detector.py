@@ -49,10 +49,10 @@ class Listener:
 
     def __init__(self, samples: Samples, kind: str = "auto", *, check: Callable[[], None] | None = None) -> None:
         self._samples = samples
-        self._check = check
         is_energy = kind == "energy" or (kind == "auto" and not has_silero())
         self.kind = "energy" if is_energy else "silero"
-        self._blocks = self._energy() if is_energy else self._silero()
+        frames = _frames(samples, check)  # a generator of this object's own would keep both, and the recording, alive
+        self._blocks = _energy(frames) if is_energy else map(SileroNetwork(), map(raised, frames))
         self._heard = np.zeros(0, np.float32)
 
     @property
@@ -66,21 +66,19 @@ class Listener:
             self._heard = np.concatenate([self._heard, next(self._blocks)])
         return self._heard[start:end]
 
-    def _silero(self) -> Iterator[Probabilities]:
-        network = SileroNetwork()
-        return (network(raised(frames)) for frames in self._frames())
 
-    def _energy(self) -> Iterator[Probabilities]:
-        yield energy_probabilities(np.concatenate([_decibels(frames) for frames in self._frames()]))
+def _energy(frames: Iterator[Waveform]) -> Iterator[Probabilities]:
+    yield energy_probabilities(np.concatenate([_decibels(some) for some in frames]))
 
-    def _frames(self) -> Iterator[Waveform]:
-        """Frames (n, FRAME_SAMPLES), at most `_BLOCK_FRAMES` at a time."""
-        step = _BLOCK_FRAMES * FRAME_SAMPLES
-        for first in range(0, self._samples.n_samples, step):
-            block = self._samples.read(first, min(first + step, self._samples.n_samples))
-            if self._check:
-                self._check()
-            yield np.pad(block, (0, -len(block) % FRAME_SAMPLES)).reshape(-1, FRAME_SAMPLES)
+
+def _frames(samples: Samples, check: Callable[[], None] | None) -> Iterator[Waveform]:
+    """Frames (n, FRAME_SAMPLES), at most `_BLOCK_FRAMES` at a time."""
+    step = _BLOCK_FRAMES * FRAME_SAMPLES
+    for first in range(0, samples.n_samples, step):
+        block = samples.read(first, min(first + step, samples.n_samples))
+        if check:
+            check()
+        yield np.pad(block, (0, -len(block) % FRAME_SAMPLES)).reshape(-1, FRAME_SAMPLES)
 
 
 def raised(frames: Waveform) -> Waveform:
